@@ -54,18 +54,21 @@ struct Tried {
   std::optional<int64_t> missing;
 };
 
-/// Any plan that fits answers for a size, unless it may be too slow.
-Tried tried(int64_t size, const CompileOptions &trial) {
+/// Short searches do, until the size is found.
+bool canBeQuick(const CompileOptions &options) {
+  return !options.joint.on && !options.isPipelined() && !options.plan.maxAddedTime;
+}
+
+Tried tried(int64_t size, const CompileOptions &trial, bool isQuick) {
   if (trial.joint.on)
     return {size, fitsInSomeWay(trial), std::nullopt};
   CompileOptions one = trial;
   one.memory.frontier = false;
-  one.memory.plan.feasibility = !trial.plan.maxAddedTime;
-  if (one.isPipelined() || trial.plan.maxAddedTime) {
+  one.memory.plan.feasibility = isQuick;
+  if (!canBeQuick(trial)) {
     const nlohmann::json report = reportOf(one);
-    return {size,
-            report["fits"].get<bool>() && addedTimeOf(report) <= trial.plan.maxAddedTime.value_or(HUGE_VAL),
-            std::nullopt};
+    const bool isFastEnough = addedTimeOf(report) <= trial.plan.maxAddedTime.value_or(HUGE_VAL);
+    return {size, report["fits"].get<bool>() && isFastEnough, std::nullopt};
   }
   Compilation compilation(one);
   compilation.import();
@@ -75,18 +78,6 @@ Tried tried(int64_t size, const CompileOptions &trial) {
   if (budget.fitsDevice() && one.memory.plan.hostBudget > 0)
     compilation.plan();
   return {size, budget.fits(), budget.missingBytes()};
-}
-
-/// Where a smaller size fits, one that the model does not take is too large.
-Tried triedAbove(int64_t fitting, int64_t size, const CompileOptions &trial) {
-  try {
-    return tried(size, trial);
-  } catch (const Error &error) {
-    if (fitting == 0)
-      throw;
-    note("no larger size: {}", error.what());
-    return {size, false, std::nullopt};
-  }
 }
 
 /// Where the line through the bytes of both meets the budget: they grow almost evenly. A line that moves the
@@ -101,29 +92,73 @@ int64_t sizeBetween(const Tried &fitting, const Tried &tooLarge, int sameEnd) {
   return fitting.size + std::clamp<int64_t>(steps, 1, gap - 1);
 }
 
-/// Doubles from `first` on, or falls by eighths, until the size lies between two; 0 when none fits.
-int64_t largestOf(const char *what, int64_t first, const Resize &resize) {
-  Tried fitting{0, true, std::nullopt}, tooLarge{largestTried + 1, false, std::nullopt};
-  int64_t next = std::min(first, largestTried);
-  int sameEnd = 0;
-  for (bool wasFitting = false; tooLarge.size - fitting.size > 1;) {
-    const ProgressStage stage(fmt::format("looking for the largest {}, trying {}", what, next), 0);
-    const Tried one = triedAbove(fitting.size, next, resize(next));
-    (one.fits ? fitting : tooLarge) = one;
-    sameEnd = one.fits == wasFitting ? sameEnd + 1 : 0;
-    wasFitting = one.fits;
-    if (tooLarge.size > largestTried)
-      next = std::min(2 * fitting.size, largestTried);
-    else if (fitting.size == 0)
-      next = std::max<int64_t>(1, tooLarge.size / 8);
-    else
-      next = sizeBetween(fitting, tooLarge, sameEnd);
-  }
-  return fitting.size;
-}
+/// Looks for the largest size that fits, to within a 256th.
+class SizeSearch {
+public:
+  SizeSearch(const char *what, const CompileOptions &options, Resize resize)
+      : what(what), isQuick(canBeQuick(options)), resize(std::move(resize)) {}
 
-LargestSize sized(const Resize &resize, int64_t fitting, Trial trial) {
-  LargestSize result{resize(std::max<int64_t>(fitting, 1)), fitting};
+  /// Doubles from `first` on, or falls by eighths, until the size lies between two.
+  void run(int64_t first) {
+    int64_t next = std::min(first, largestTried);
+    int sameEnd = 0;
+    for (bool wasFitting = false; tooLarge.size - fitting.size > step();) {
+      const bool fits = look(next, isQuick);
+      sameEnd = fits == wasFitting ? sameEnd + 1 : 0;
+      wasFitting = fits;
+      if (tooLarge.size > largestTried)
+        next = std::min(2 * fitting.size, largestTried);
+      else if (fitting.size == 0)
+        next = std::max<int64_t>(1, tooLarge.size / 8);
+      else
+        next = sizeBetween(fitting, tooLarge, sameEnd);
+    }
+    if (isQuick)
+      settle();
+  }
+
+  int64_t largest() const { return fitting.size; } ///< 0 when none fits
+  int64_t nextLarger() const { return tooLarge.size; }
+
+private:
+  int64_t step() const { return std::max<int64_t>(1, fitting.size / 256); }
+
+  /// By whole searches, as that of the plan in the end.
+  void settle() {
+    while (fitting.size > 0 && !look(fitting.size, false))
+      fitting = {std::max<int64_t>(0, tooLarge.size - step()), true, std::nullopt};
+    while (tooLarge.size <= largestTried && look(tooLarge.size, false))
+      tooLarge = {fitting.size + step(), false, std::nullopt};
+  }
+
+  bool look(int64_t size, bool quickly) {
+    const ProgressStage stage(fmt::format("looking for the largest {}, trying {}", what, size), 0);
+    const Tried one = triedAbove(size, quickly);
+    (one.fits ? fitting : tooLarge) = one;
+    return one.fits;
+  }
+
+  /// Where a smaller size fits, one that the model does not take is too large.
+  Tried triedAbove(int64_t size, bool quickly) {
+    try {
+      return tried(size, resize(size), quickly);
+    } catch (const Error &error) {
+      if (fitting.size == 0)
+        throw;
+      if (quickly || !isQuick)
+        note("no larger size: {}", error.what());
+      return {size, false, std::nullopt};
+    }
+  }
+
+  const char *what;
+  const bool isQuick;
+  const Resize resize;
+  Tried fitting{0, true, std::nullopt}, tooLarge{largestTried + 1, false, std::nullopt};
+};
+
+LargestSize sized(const Resize &resize, const SizeSearch &search, Trial trial) {
+  LargestSize result{resize(std::max<int64_t>(search.largest(), 1)), search.largest(), search.nextLarger()};
   result.options.trial = trial;
   return result;
 }
@@ -145,8 +180,9 @@ LargestSize largestBatch(const CompileOptions &start) {
     fail("--max-batch {}: expected an input with a shape to begin with; give it with --shape {}=1x...",
          options.plan.maxBatchInput, options.plan.maxBatchInput);
   const Resize resize = [&](int64_t batch) { return withBatch(options, batch); };
-  const int64_t fitting = largestOf("batch", given->second.front(), resize);
-  return sized(resize, fitting, options.trial);
+  SizeSearch search("batch", options, resize);
+  search.run(given->second.front());
+  return sized(resize, search, options.trial);
 }
 
 void LargestSize::addTo(nlohmann::json &report) const {
@@ -157,7 +193,7 @@ void LargestSize::addTo(nlohmann::json &report) const {
 }
 
 std::string whyNoLarger(const LargestSize &found) {
-  const int64_t size = found.size + 1;
+  const int64_t size = found.nextLarger;
   if (found.options.joint.on || size > largestTried)
     return "";
   const bool batch = !found.options.plan.maxBatchInput.empty();
@@ -187,8 +223,9 @@ LargestSize longestSequence(const CompileOptions &start) {
          "--shape {}=1x128",
          options.plan.maxSeqInput, options.plan.maxSeqInput);
   const Resize resize = [&](int64_t length) { return withLength(options, length); };
-  const int64_t fitting = largestOf("length", given->second[1], resize);
-  return sized(resize, fitting, options.trial);
+  SizeSearch search("length", options, resize);
+  search.run(given->second[1]);
+  return sized(resize, search, options.trial);
 }
 
 } // namespace kedge::driver

@@ -1,5 +1,6 @@
 #include "passes/Rematerialize/PlanChooser.h"
 #include "lib/Solver/Arena/PackingMemo.h"
+#include "lib/Solver/RematMemo.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Progress.h"
 #include "passes/Rematerialize/HostCopies.h"
@@ -15,8 +16,8 @@ constexpr double kCostlyRoomShare = 0.005;
 
 /// Gaps of that part of a plan are no reason to pack it again.
 constexpr int64_t kSmallGaps = 100;
-/// Of the solver's effort, where a plan that fits is known and only its price is to fall.
-constexpr double kShareForPrice = 0.25;
+/// Of the solver's effort, where the plan is not the one that is taken in the end.
+constexpr double kQuickShare = 0.25;
 
 void PlanChooser::decide(RecomputeChoice &choice, std::optional<int64_t> left) {
   bool free = options.policy.kind == Policy::Kind::Auto ||
@@ -73,16 +74,16 @@ PlanChooser::Plans PlanChooser::starts(const RecomputeChoice &choice) {
   return found;
 }
 
-const PlanChooser::Plans &PlanChooser::plansOf(RecomputeChoice &choice, double share) {
+const PlanChooser::Plans &PlanChooser::plansOf(RecomputeChoice &choice) {
   if (!choice.plans.empty())
     return choice.plans;
   solver::RematOptions search;
   search.effort = options.effort;
-  search.share = share;
+  search.share = options.search == PlanSearch::Whole ? 1 : kQuickShare;
   search.starts = starts(choice);
   search.progress = [](double share) { tellProgress("choosing what to compute again", share); };
   choice.plans = search.starts;
-  std::vector<solver::RematPlan> front = solver::rematFront(choice.graph.problem, search);
+  std::vector<solver::RematPlan> front = solver::RematMemo::ofProcess().front(choice.graph.problem, search);
   search.progress(1);
   foldedLaunches = foldedLaunches.value_or(0) + front.front().foldedNodes;
   for (solver::RematPlan &plan : front)
@@ -98,10 +99,9 @@ void PlanChooser::search(RecomputeChoice &choice, int64_t left) {
   const bool isWhole = options.search == PlanSearch::Whole;
   if (!isWhole && isProvenTooLarge(choice, left))
     return;
-  const bool fits = !isWhole && takeStartWithin(choice, left);
-  if (fits && options.search == PlanSearch::Feasibility)
+  if (options.search == PlanSearch::Feasibility && takeStartWithin(choice, left))
     return;
-  const Plans &plans = plansOf(choice, fits ? kShareForPrice : 1);
+  const Plans &plans = plansOf(choice);
   bool found = false;
   for (size_t i = 0; i < plans.size() && !found; ++i)
     found = solver::peakOf(choice.graph.problem, plans[i]) <= left && takeWithin(choice, plans, i, left);

@@ -6,11 +6,10 @@
 
 namespace kedge::remat {
 
-/// Whether a plan fits is the same for all of them.
 enum class PlanSearch {
   Whole,      ///< and what no plan falls below is proven
-  Quick,      ///< a dearer plan may be taken
-  Feasibility ///< any plan that fits is taken
+  Quick,      ///< with less effort, and none where nothing fits for certain
+  Feasibility ///< the same, and any plan that fits is taken
 };
 
 struct PlanChooserOptions {
@@ -39,7 +38,7 @@ private:
   using Plans = std::vector<std::vector<int>>;
   void follow(RecomputeChoice &choice, const Policy &policy, std::optional<int64_t> left);
   Plans starts(const RecomputeChoice &choice);
-  const Plans &plansOf(RecomputeChoice &choice, double share = 1);
+  const Plans &plansOf(RecomputeChoice &choice);
   void search(RecomputeChoice &choice, int64_t left);
   bool isProvenTooLarge(RecomputeChoice &choice, int64_t left) const;
   bool takeStartWithin(RecomputeChoice &choice, int64_t left);

@@ -2,6 +2,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "passes/Schedule/BlockOrder.h"
 #include "passes/Schedule/ClusterEditing.h"
 #include "passes/Schedule/Passes.h"
 
@@ -79,10 +80,12 @@ bool isCheapToRepeat(ClusterOp cluster) {
 struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
   using Base::Base;
   int64_t substituted = 0, joined = 0;
+  std::optional<BlockOrder> order;
 
   void run() override {
     if (getOperation().isExternal())
       return;
+    order.emplace(getOperation().getBody().front());
     // Producers come first, so each is as large as it gets when its readers look at it.
     for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front()))
       if (auto cluster = dyn_cast<ClusterOp>(op))
@@ -98,17 +101,28 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
       return;
     for (Operation *user : cluster.getInputs()[0].getUsers())
       if (auto twin = dyn_cast<ClusterOp>(user); twin && isTwin(twin, cluster)) {
-        cluster->moveAfter(twin); // it reads nothing else
+        moveAfter(cluster, twin); // it reads nothing else
         if (!canJoin(twin, cluster))
           return;
-        ++joined;
-        joinProducer(twin, cluster);
+        join(twin, cluster);
         return;
       }
   }
 
-  static bool isTwin(ClusterOp before, ClusterOp cluster) {
-    return before->getBlock() == cluster->getBlock() && before->isBeforeInBlock(cluster) &&
+  ClusterOp join(ClusterOp producer, ClusterOp reader) {
+    ++joined;
+    order->forget(producer);
+    order->forget(reader);
+    return joinProducer(producer, reader);
+  }
+
+  void moveAfter(ClusterOp cluster, ClusterOp other) {
+    cluster->moveAfter(other);
+    order->forget(cluster);
+  }
+
+  bool isTwin(ClusterOp before, ClusterOp cluster) {
+    return before->getBlock() == cluster->getBlock() && order->isBefore(before, cluster) &&
            !before.getClone() && !cluster.getClone() && before.getReduced() == cluster.getReduced() &&
            before.getInputs() == cluster.getInputs() && before.getInputMaps() == cluster.getInputMaps() &&
            before.getOutputMaps()[0] == cluster.getOutputMaps()[0];
@@ -137,16 +151,15 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
         bodyOf(producer).getOperations().size() + bodyOf(reader).getOperations().size() > maxBodyOps ||
         producer.getInputs().size() + reader.getInputs().size() > maxOperands)
       return {};
-    if (canSubstitute(producer, reader, input, view))
+    if (canSubstitute(producer, reader, input, view)) {
+      for (Operation *goes : {producer.getOperation(), reader.getOperation(), input.getDefiningOp()})
+        order->forget(goes);
       if (ClusterOp fused = substituteProducer(producer, reader, input)) {
         ++substituted;
         return fused;
       }
-    if (!view && canJoin(producer, reader)) {
-      ++joined;
-      return joinProducer(producer, reader);
     }
-    return {};
+    return !view && canJoin(producer, reader) ? join(producer, reader) : ClusterOp();
   }
 
   bool canSubstitute(ClusterOp producer, ClusterOp reader, Value input, sched::ViewOp view) {
@@ -191,7 +204,7 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
     size_t readers = 0;
     bool isRead = false; // before the reader
     for (Operation *user : producer->getUsers()) {
-      isRead |= user != reader && user->isBeforeInBlock(reader);
+      isRead |= user != reader && order->isBefore(user, reader);
       if (++readers > maxReaders)
         return false;
     }
@@ -199,7 +212,7 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
       return true;
     if (!stores || !hasExpensive(producer) || !reducesAlong(producer, reader) || !mayFollow(producer, reader))
       return false;
-    reader->moveAfter(producer);
+    moveAfter(reader, producer);
     return true;
   }
 
@@ -212,7 +225,7 @@ struct FuseClusters : impl::FuseClustersBase<FuseClusters> {
   bool mayFollow(ClusterOp producer, ClusterOp reader) {
     return llvm::all_of(reader.getInputs(), [&](Value input) {
       Operation *made = input.getDefiningOp();
-      return !made || made == producer || made->isBeforeInBlock(producer);
+      return !made || made == producer || order->isBefore(made, producer);
     });
   }
 

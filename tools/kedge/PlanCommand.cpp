@@ -13,6 +13,7 @@
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Reporter.h"
+#include "runtime/io/Printable.h"
 #include "tools/flags/MeshFlags.h"
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"
@@ -93,8 +94,9 @@ int show(nlohmann::json &report, Compilation &compilation, const CompileOptions 
                            : joint.given && joint.given->plan.compare
                                ? compareWithAuto(*joint.given, options, report)
                                : "";
-  const std::string text =
-      options.plan.json ? report.dump(2) + "\n" : exporter::planText(report, compilation.module()) + rows;
+  const std::string text = options.plan.json
+                               ? report.dump(2) + "\n"
+                               : rt::printable(exporter::planText(report, compilation.module())) + rows;
   reporter().answer(text);
   const driver::BudgetCheck budget(compilation.module(), options);
   if (!budget.fits())

@@ -2,7 +2,6 @@
 #include "lib/Export/Plan/PlanPipeline.h"
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Export/Plan/PlanView.h"
-#include "runtime/io/Printable.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/ranges.h>
@@ -309,6 +308,6 @@ std::string functions(const json &report) {
 
 std::string kedge::exporter::planText(const json &report, ModuleOp module) {
   PlanView view = viewPlan(module);
-  return rt::printable(summary(report, view) + breakdown(report) + ranks(report) + pipelineText(report) +
-                       frontier(report) + timeline(view) + layers(view) + largest(view) + functions(report));
+  return summary(report, view) + breakdown(report) + ranks(report) + pipelineText(report) + frontier(report) +
+         timeline(view) + layers(view) + largest(view) + functions(report);
 }

@@ -13,6 +13,8 @@ struct RematValue {
   int64_t bytes = 0;
   bool given = false;     ///< exists at the start; no node makes it
   bool keptToEnd = false; ///< must still be live after the last step
+
+  bool operator==(const RematValue &) const = default;
 };
 
 /// One kernel launch.
@@ -24,6 +26,8 @@ struct RematNode {
   /// not read later and is not smaller. Each input serves one output; entries earlier in the list go first.
   struct Reuse {
     int output, input;
+
+    bool operator==(const Reuse &) const = default;
   };
   std::vector<Reuse> reuses;
   /// False: an alternative way to make values that a required node makes, too (one result of a kernel with
@@ -32,12 +36,16 @@ struct RematNode {
   bool repeatable = true; ///< false: runs exactly once (at most once, where not required)
   /// Nodes that must not run after this one, because it overwrites state that they read.
   std::vector<int> overwrites;
+
+  bool operator==(const RematNode &) const = default;
 };
 
 struct RematProblem {
   std::vector<RematNode> nodes;
   std::vector<RematValue> values;
   std::vector<int> order; ///< of the required nodes; must be executable
+
+  bool operator==(const RematProblem &) const = default;
 };
 
 struct RematOptions {
