@@ -1,6 +1,5 @@
 #include "passes/Rematerialize/PlanChooser.h"
 #include "lib/Solver/Arena/PackingMemo.h"
-#include "lib/Solver/RematMemo.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Progress.h"
 #include "passes/Rematerialize/HostCopies.h"

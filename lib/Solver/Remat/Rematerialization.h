@@ -3,7 +3,10 @@
 // al., MLSys 2020) it uses a sequence in which a node may occur several times, as Moccasin and FastSA do.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 namespace kedge::solver {
@@ -89,6 +92,30 @@ RematPlan rematerialize(const RematProblem &problem, const RematOptions &options
 /// the smallest peak found. The budget in the options is ignored. Lower bounds are left at 0; rematBound
 /// computes them.
 std::vector<RematPlan> rematFront(const RematProblem &problem, const RematOptions &options);
+
+/// The last few fronts by what was asked for: the plan of a size that was looked for is planned again when it
+/// is shown. For several threads at once.
+class RematMemo {
+public:
+  static RematMemo &ofProcess();
+
+  /// As rematFront. With a time limit each call searches.
+  std::vector<RematPlan> front(const RematProblem &problem, const RematOptions &options);
+
+private:
+  struct Entry {
+    RematProblem problem;
+    RematOptions options;
+    std::vector<RematPlan> front;
+    bool answers(const RematProblem &problem, const RematOptions &options) const;
+  };
+  std::optional<std::vector<RematPlan>> find(const RematProblem &problem, const RematOptions &options);
+
+  static constexpr size_t mostEntries = 6;
+
+  std::mutex mutex;
+  std::deque<Entry> entries;
+};
 
 /// Another order of a sequence's runs, or of runs that cost no more, with no larger peak; each seed has its
 /// own. What packs badly in one order may pack well in another.
