@@ -64,11 +64,13 @@ bool BudgetCheck::fits() const {
   return fitsDevice() && (limit == 0 || hostBytes() <= limit);
 }
 
-std::optional<int64_t> BudgetCheck::missingBytes() const {
+std::optional<BudgetCheck::Needs> BudgetCheck::needs() const {
   const sched::RecomputeAttr known = recomputation(module);
   if (!known || !known.getBudgetBytes())
     return std::nullopt;
-  return known.getSmallestFeasibleBytes().getInt() - known.getBudgetBytes().getInt();
+  const int64_t held =
+      known.getUnconstrainedPeakBytes().getInt() - known.getUnconstrainedTransientBytes().getInt();
+  return Needs{known.getBudgetBytes().getInt(), held, known.getSmallestFeasibleBytes().getInt()};
 }
 
 void BudgetCheck::sayWhyNothingFits(const std::string &remedies, const std::string &where) const {

@@ -18,8 +18,12 @@ public:
   bool fitsDevice() const;
   /// Whether the plan stays within --memory-budget, and at level 4 within --host-memory-budget.
   bool fits() const;
-  /// Of the smallest plan known, above --memory-budget; below 0 where there is room. None without a budget.
-  std::optional<int64_t> missingBytes() const;
+  /// Bytes of --memory-budget, of what is held for the whole step, and of the smallest plan known with it.
+  struct Needs {
+    int64_t budget = 0, held = 0, smallest = 0;
+  };
+  /// None without a budget.
+  std::optional<Needs> needs() const;
   /// Says what fills the memory, `remedies` (lines), and last the smallest budget that would do; at level 4.
   /// `where`: of which of several plans.
   void sayWhyNothingFits(const std::string &remedies, const std::string &where = "") const;

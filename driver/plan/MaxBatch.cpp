@@ -47,14 +47,22 @@ CompileOptions withLength(const CompileOptions &options, int64_t length) {
   return changed;
 }
 
-/// A size, and the bytes that its smallest plan takes above the budget, where they are known.
 struct Tried {
   int64_t size = 0;
   bool fits = false;
-  std::optional<int64_t> missing;
+  std::optional<BudgetCheck::Needs> needs;
+
+  /// Bytes above the budget; below 0 where there is room.
+  int64_t missing() const { return needs->smallest - needs->budget; }
+  /// The size that fills the budget if what a step makes grows evenly with it.
+  int64_t even() const {
+    const double room = static_cast<double>(needs->budget - needs->held),
+                 taken = static_cast<double>(needs->smallest - needs->held);
+    return room > 0 && taken > 0 ? static_cast<int64_t>(static_cast<double>(size) * room / taken) : 0;
+  }
 };
 
-/// Short searches do, until the size is found.
+/// Whether plans of named policies show where to look.
 bool canBeQuick(const CompileOptions &options) {
   return !options.joint.on && !options.isPipelined() && !options.plan.maxAddedTime;
 }
@@ -64,7 +72,7 @@ Tried tried(int64_t size, const CompileOptions &trial, bool isQuick) {
     return {size, fitsInSomeWay(trial), std::nullopt};
   CompileOptions one = trial;
   one.memory.frontier = false;
-  one.memory.plan.feasibility = isQuick;
+  one.memory.plan.policies = isQuick;
   if (!canBeQuick(trial)) {
     const nlohmann::json report = reportOf(one);
     const bool isFastEnough = addedTimeOf(report) <= trial.plan.maxAddedTime.value_or(HUGE_VAL);
@@ -77,17 +85,17 @@ Tried tried(int64_t size, const CompileOptions &trial, bool isQuick) {
   const BudgetCheck budget(compilation.module(), one);
   if (budget.fitsDevice() && one.memory.plan.hostBudget > 0)
     compilation.plan();
-  return {size, budget.fits(), budget.missingBytes()};
+  return {size, budget.fits(), budget.needs()};
 }
 
-/// Where the line through the bytes of both meets the budget: they grow almost evenly. A line that moves the
-/// same end again and again is a bad guess.
+/// Where the line through the bytes of both meets the budget. One that moves the same end again and again is
+/// a bad guess.
 int64_t sizeBetween(const Tried &fitting, const Tried &tooLarge, int sameEnd) {
   const int64_t gap = tooLarge.size - fitting.size;
-  if (!fitting.missing || !tooLarge.missing || sameEnd >= 2)
+  if (!fitting.needs || !tooLarge.needs || sameEnd >= 2)
     return fitting.size + gap / 2;
   const double share =
-      static_cast<double>(-*fitting.missing) / static_cast<double>(*tooLarge.missing - *fitting.missing);
+      static_cast<double>(-fitting.missing()) / static_cast<double>(tooLarge.missing() - fitting.missing());
   const auto steps = static_cast<int64_t>(share * static_cast<double>(gap));
   return fitting.size + std::clamp<int64_t>(steps, 1, gap - 1);
 }
@@ -98,12 +106,26 @@ public:
   SizeSearch(const char *what, const CompileOptions &options, Resize resize)
       : what(what), isQuick(canBeQuick(options)), resize(std::move(resize)) {}
 
-  /// Doubles from `first` on, or falls by eighths, until the size lies between two.
   void run(int64_t first) {
+    bracket(first, isQuick ? kNearby : kPrecision);
+    if (isQuick)
+      settle();
+  }
+
+  int64_t largest() const { return fitting.size; } ///< 0 when none fits
+  int64_t nextLarger() const { return tooLarge.size; }
+
+private:
+  static constexpr int64_t kNearby = 16, kPrecision = 256; ///< parts of the size
+
+  int64_t partOf(int64_t precision) const { return std::max<int64_t>(1, fitting.size / precision); }
+
+  /// Doubles from `first` on, or falls by eighths, until the size lies between two.
+  void bracket(int64_t first, int64_t precision) {
     int64_t next = std::min(first, largestTried);
     int sameEnd = 0;
-    for (bool wasFitting = false; tooLarge.size - fitting.size > step();) {
-      const bool fits = look(next, isQuick);
+    for (bool wasFitting = false; tooLarge.size - fitting.size > partOf(precision);) {
+      const bool fits = look(next, isQuick).fits;
       sameEnd = fits == wasFitting ? sameEnd + 1 : 0;
       wasFitting = fits;
       if (tooLarge.size > largestTried)
@@ -113,29 +135,25 @@ public:
       else
         next = sizeBetween(fitting, tooLarge, sameEnd);
     }
-    if (isQuick)
-      settle();
   }
 
-  int64_t largest() const { return fitting.size; } ///< 0 when none fits
-  int64_t nextLarger() const { return tooLarge.size; }
-
-private:
-  int64_t step() const { return std::max<int64_t>(1, fitting.size / 256); }
-
-  /// By whole searches, as that of the plan in the end.
+  /// By whole searches, as that of the plan in the end. They find smaller plans than the policies'.
   void settle() {
-    while (fitting.size > 0 && !look(fitting.size, false))
-      fitting = {std::max<int64_t>(0, tooLarge.size - step()), true, std::nullopt};
-    while (tooLarge.size <= largestTried && look(tooLarge.size, false))
-      tooLarge = {fitting.size + step(), false, std::nullopt};
+    int64_t next = std::max<int64_t>(1, fitting.size);
+    tooLarge = {largestTried + 1, false, std::nullopt};
+    while (tooLarge.size - fitting.size > partOf(kPrecision) && fitting.size < largestTried) {
+      const Tried one = look(next, false);
+      const int64_t part = partOf(kPrecision), even = one.needs ? one.even() : next;
+      next = one.fits ? std::max(even, fitting.size + part) : std::min(even, tooLarge.size - part);
+      next = std::clamp(next, std::min(fitting.size + 1, largestTried), tooLarge.size - 1);
+    }
   }
 
-  bool look(int64_t size, bool quickly) {
+  Tried look(int64_t size, bool quickly) {
     const ProgressStage stage(fmt::format("looking for the largest {}, trying {}", what, size), 0);
     const Tried one = triedAbove(size, quickly);
     (one.fits ? fitting : tooLarge) = one;
-    return one.fits;
+    return one;
   }
 
   /// Where a smaller size fits, one that the model does not take is too large.

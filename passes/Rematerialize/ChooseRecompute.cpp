@@ -47,9 +47,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   }
 
   void readOptions() {
-    const PlanSearch search = feasibility ? PlanSearch::Feasibility
-                              : quick     ? PlanSearch::Quick
-                                          : PlanSearch::Whole;
+    const PlanSearch search = policies ? PlanSearch::Policies : quick ? PlanSearch::Quick : PlanSearch::Whole;
     chooserOptions = {policy,
                       offload,
                       effort,

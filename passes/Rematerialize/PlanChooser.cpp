@@ -98,8 +98,8 @@ void PlanChooser::search(RecomputeChoice &choice, int64_t left) {
   const bool isWhole = options.search == PlanSearch::Whole;
   if (!isWhole && isProvenTooLarge(choice, left))
     return;
-  if (options.search == PlanSearch::Feasibility && takeStartWithin(choice, left))
-    return;
+  if (options.search == PlanSearch::Policies)
+    return takeStartWithin(choice, left);
   const Plans &plans = plansOf(choice);
   bool found = false;
   for (size_t i = 0; i < plans.size() && !found; ++i)
@@ -121,20 +121,20 @@ bool PlanChooser::isProvenTooLarge(RecomputeChoice &choice, int64_t left) const 
   return true;
 }
 
-/// The smallest plan of a policy that fits. It is among the plans of the whole search, too.
-bool PlanChooser::takeStartWithin(RecomputeChoice &choice, int64_t left) {
+/// The smallest plan of a policy, which is among the plans of the whole search, too.
+void PlanChooser::takeStartWithin(RecomputeChoice &choice, int64_t left) {
   std::vector<std::pair<int64_t, std::vector<int>>> byPeak;
   for (std::vector<int> &start : starts(choice))
-    if (const int64_t peak = solver::peakOf(choice.graph.problem, start); peak <= left)
-      byPeak.push_back({peak, std::move(start)});
+    byPeak.push_back({solver::peakOf(choice.graph.problem, start), std::move(start)});
   llvm::sort(byPeak);
-  for (auto &[peak, start] : byPeak)
-    if (const int64_t bytes = quickBytes(choice.graph.problem, start); bytes <= left) {
-      choice.take(start, bytes);
-      choice.smallest = std::min(choice.smallest, bytes);
-      return true;
-    }
-  return false;
+  for (auto &[peak, start] : byPeak) {
+    const int64_t bytes = quickBytes(choice.graph.problem, start);
+    choice.smallest = std::min(choice.smallest, bytes);
+    if (bytes <= left)
+      return choice.take(start, bytes);
+    if (peak > left)
+      return; // so are those that follow
+  }
 }
 
 /// What the next plan costs more whose values leave a fiftieth of the bytes free; 0 where there is none, so

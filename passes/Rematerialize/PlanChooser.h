@@ -7,9 +7,9 @@
 namespace kedge::remat {
 
 enum class PlanSearch {
-  Whole,      ///< and what no plan falls below is proven
-  Quick,      ///< with less effort, and none where nothing fits for certain
-  Feasibility ///< the same, and any plan that fits is taken
+  Whole,   ///< and what no plan falls below is proven
+  Quick,   ///< with less effort, and none where nothing fits for certain
+  Policies ///< the plans of the policies alone; the first that fits is taken
 };
 
 struct PlanChooserOptions {
@@ -41,7 +41,7 @@ private:
   const Plans &plansOf(RecomputeChoice &choice);
   void search(RecomputeChoice &choice, int64_t left);
   bool isProvenTooLarge(RecomputeChoice &choice, int64_t left) const;
-  bool takeStartWithin(RecomputeChoice &choice, int64_t left);
+  void takeStartWithin(RecomputeChoice &choice, int64_t left);
   bool takeWithin(RecomputeChoice &choice, const Plans &plans, size_t index, int64_t left);
   void findSmallest(RecomputeChoice &choice, const Plans &plans, int64_t left, bool found);
   std::vector<const std::vector<int> *> fewOf(RecomputeChoice &choice);
