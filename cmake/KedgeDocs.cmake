@@ -1,4 +1,5 @@
-# kedge-docs: reference pages of dialects, interfaces and passes from TableGen, as Markdown in <build>/docs/reference.
+# kedge-docs: reference pages of dialects, interfaces and passes from TableGen, as Markdown in <build>/docs/reference, with an index.
+# An installation has them beside the other documents.
 set(KEDGE_REFERENCE_DIR ${PROJECT_BINARY_DIR}/docs/reference)
 set(kedge_reference_pages "")
 
@@ -22,6 +23,12 @@ foreach(td ${families})
   string(REGEX MATCH "^include/kedge/Dialect/([^/]+)" dialect ${td})
   kedge_reference_page(dialects/${CMAKE_MATCH_1}/${family} ${td} -gen-op-doc)
 endforeach()
+file(GLOB attributes CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include/kedge/Dialect/*/*Attrs.td)
+foreach(td ${attributes})
+  get_filename_component(family ${td} NAME_WE)
+  string(REGEX MATCH "^include/kedge/Dialect/([^/]+)" dialect ${td})
+  kedge_reference_page(dialects/${CMAKE_MATCH_1}/${family} ${td} -gen-attrdef-doc)
+endforeach()
 file(GLOB dialects CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include/kedge/Dialect/*/*Dialect.td)
 foreach(td ${dialects})
   get_filename_component(dialect ${td} DIRECTORY)
@@ -41,4 +48,7 @@ foreach(td ${phases})
   kedge_reference_page(passes/${phase} ${td} -gen-pass-doc)
 endforeach()
 
-add_custom_target(kedge-docs DEPENDS ${kedge_reference_pages})
+add_custom_command(OUTPUT ${KEDGE_REFERENCE_DIR}/README.md
+  COMMAND ${CMAKE_COMMAND} -DREFERENCE=${KEDGE_REFERENCE_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/WriteReferenceIndex.cmake
+  DEPENDS ${kedge_reference_pages} ${PROJECT_SOURCE_DIR}/cmake/WriteReferenceIndex.cmake COMMENT "reference, its index")
+add_custom_target(kedge-docs ALL DEPENDS ${KEDGE_REFERENCE_DIR}/README.md)

@@ -28,6 +28,7 @@ install(FILES ${PROJECT_BINARY_DIR}/KedgeConfig.cmake ${PROJECT_BINARY_DIR}/Kedg
 configure_file(cmake/kedge-compiler.pc.in ${PROJECT_BINARY_DIR}/kedge-compiler.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/kedge-compiler.pc DESTINATION lib/pkgconfig COMPONENT dev)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/kedge)
+install(DIRECTORY ${KEDGE_REFERENCE_DIR} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/kedge/docs FILES_MATCHING PATTERN *.md)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/kedge PATTERN __pycache__ EXCLUDE)
 
 # Manual pages and completions: what the tools say of their own flags.

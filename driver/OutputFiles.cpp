@@ -1,6 +1,7 @@
 #include "driver/OutputFiles.h"
 #include "driver/SavedIr.h"
 #include "driver/program/KernelLevels.h"
+#include "driver/program/LinkedKernels.h"
 #include "lib/Link/Link.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/TextFile.h"
@@ -100,6 +101,9 @@ void writeDepfile(const CompileOptions &options) {
       text += " \\\n  " + escaped(input);
   for (const std::string &plugin : options.model.plugins)
     text += " \\\n  " + escaped(plugin);
+  for (const std::string &file :
+       kernelFilesOf(options.model.plugins, KernelLevels(options.machine.cpus).otherMachine()))
+    text += " \\\n  " + escaped(file);
   writeText(options.output.depfile, text + "\n");
 }
 

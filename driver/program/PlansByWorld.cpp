@@ -110,6 +110,7 @@ public:
     worlds.push_back(std::move(entry));
     std::move(parts.kernels.begin(), parts.kernels.end(), std::back_inserter(whole.kernels));
     whole.names.insert(whole.names.end(), parts.names.begin(), parts.names.end());
+    whole.linked.add(std::move(parts.linked));
   }
 
   ProgramParts finish() {

@@ -23,9 +23,11 @@ namespace {
 
 ObjectFiles objectsOf(const ProgramParts &parts, const CompileOptions &options) {
   ObjectFiles objects = parts.kernels;
+  for (const std::string &file : parts.linked.files)
+    llvm::append_range(objects, objectsIn(file));
   llvm::ArrayRef<char> bytes(reinterpret_cast<const char *>(parts.data.data()), parts.data.size());
-  objects.push_back(
-      lower::emitProgramImage(parts.json, bytes, parts.names, KernelLevels(options.machine.cpus).lowest()));
+  objects.push_back(lower::emitProgramImage(
+      parts.json, bytes, parts.names, KernelLevels(options.machine.cpus).lowest(), parts.linked.entries));
   return objects;
 }
 
@@ -78,6 +80,7 @@ exporter::ProgramFacts ProgramBuilder::facts(std::vector<uint8_t> &data) {
 /// Among several plans each has a prefix to its kernels' names.
 void ProgramBuilder::compileKernels(ProgramParts &made) {
   made.names = launchedKernels();
+  made.linked = linkedKernels(module, among.prefix, KernelLevels(options.machine.cpus).otherMachine());
   const KernelLevels levels(options.machine.cpus);
   if (among.known)
     made.shared = shareKernels(compilation.kernels(), made.names, among, levels);

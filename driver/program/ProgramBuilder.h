@@ -1,6 +1,7 @@
 // From a lowered compilation to a program: an executable, a library, an object file.
 #pragma once
 #include "driver/Compilation.h"
+#include "driver/program/LinkedKernels.h"
 #include "driver/program/SharedKernels.h"
 #include "lib/Export/Program/ProgramJson.h"
 #include "lib/Support/FileCache.h"
@@ -12,6 +13,7 @@ namespace kedge::driver {
 struct ProgramParts {
   ObjectFiles kernels;
   std::vector<std::string> names; ///< of kernels, as the objects have them
+  LinkedKernels linked;
   std::string json;
   std::vector<uint8_t> data;
   std::map<std::string, std::string>

@@ -8,19 +8,24 @@
 
 namespace kedge {
 
-/// One thread at a time may use it, cancel() excepted. Errors are kedge::Error with a code of compiler.h.
+/// A compiler. Errors: each function throws kedge::Error with the code of its C function. Threads: one at a time,
+/// cancel() excepted; several compilers may work at the same time. Callbacks come on the thread of the call, and throw
+/// nothing.
 class Compiler {
 public:
   using Flags = std::vector<std::pair<std::string, std::string>>; ///< {"--precision", "bf16"}; "" is no value
 
+  /// As kedge_compiler_create, with the version of this header.
   Compiler() {
     if (const int code = kedge_compiler_create(KEDGE_COMPILER_API, &handle); code != KEDGE_OK)
       throw Error(code, "kedge: no compiler of this version could be made");
   }
+  /// As kedge_compiler_destroy.
   ~Compiler() { kedge_compiler_destroy(handle); }
   Compiler(const Compiler &) = delete;
   Compiler &operator=(const Compiler &) = delete;
 
+  /// As kedge_compiler_on_message and kedge_compiler_on_progress: from the next call on, one function each.
   void onMessage(std::function<void(const kedge_message &)> say) {
     onSay = std::move(say);
     kedge_compiler_on_message(
@@ -33,16 +38,18 @@ public:
         handle, [](void *self, const char *what, double share) { static_cast<Compiler *>(self)->onTell(what, share); },
         this);
   }
+  /// As kedge_compiler_cancel: from any thread.
   void cancel() { kedge_compiler_cancel(handle); }
 
-  /// Findings and verdicts as JSON; errors among them are no exception.
+  /// As kedge_compiler_lint: findings and verdicts as JSON; errors among them are no exception.
   std::string lint(const std::string &model, const Flags &flags = {}) {
     return json(kedge_compiler_lint, model, flags);
   }
-  /// The memory report as JSON; one that is not within the budget is no exception, and says "fits": false.
+  /// As kedge_compiler_plan: the memory report as JSON, sizes in bytes; one that is not within the budget is no exception, and says "fits": false.
   std::string plan(const std::string &model, const Flags &flags) {
     return json(kedge_compiler_plan, model, flags);
   }
+  /// As kedge_compiler_compile and kedge_compiler_compile_to_memory.
   void compile(const std::string &model, const Flags &flags, const std::string &path) {
     check(kedge_compiler_compile(handle, model.c_str(), listOf(flags).data(), path.c_str()));
   }
@@ -53,7 +60,7 @@ public:
     const char *first = static_cast<const char *>(bytes);
     return {first, first + size};
   }
-  /// Any command of kedge, such as {"why", "model.onnx"}: what it writes to standard output.
+  /// As kedge_compiler_command: any command of kedge, such as {"why", "model.onnx"}: what it writes to standard output.
   std::string command(const std::vector<std::string> &words) {
     std::vector<const char *> list;
     for (const std::string &word : words)

@@ -2,6 +2,7 @@
 #include "kedge/Dialect/Dist/CollectiveCall.h"
 #include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "kedge/Dialect/Sched/InPlace.h"
+#include "kedge/Interfaces/LinkedKernelOpInterface.h"
 #include "lib/Analysis/ClusterCost.h"
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Analysis/RankMesh.h"
@@ -100,6 +101,8 @@ LaunchCost costOfLibrary(sched::LibraryOp op) {
   cost.kind = kindOf(work.kind);
   cost.type = productType(op.getInputs());
   cost.flops = work.flops;
+  if (auto *linked = linkedKernelOf(op.getContext(), op.getKernel()))
+    cost.flops = linked->kernelFlops(op.getAttrs(), op.getInputs().getTypes(), op.getOutputs().getTypes());
   if (auto *facts = op.callFacts())
     cost.repeatedFlops = work.flops * facts->repeatedShare();
   cost.specialFunctions = work.specialFunctions;

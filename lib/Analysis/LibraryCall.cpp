@@ -1,5 +1,6 @@
 #include "lib/Analysis/LibraryCall.h"
 #include "kedge/Dialect/Kedge/KedgeDialect.h"
+#include "kedge/Interfaces/LinkedKernelOpInterface.h"
 #include "lib/Support/AttrJson.h"
 #include "runtime/calls/LibraryKernel.h"
 #include "runtime/io/Error.h"
@@ -26,6 +27,8 @@ mlir::FailureOr<int64_t> workspaceOf(mlir::Operation *launch, int threads) {
     return noted.getInt();
   auto library = mlir::dyn_cast<sched::LibraryOp>(launch);
   if (!library || targetOf(launch->getParentOfType<mlir::ModuleOp>()) != TargetKind::Cpu)
+    return 0;
+  if (linkedKernelOf(launch->getContext(), library.getKernel())) // takes none
     return 0;
   try {
     return static_cast<int64_t>(rt::calls::makeKernel(libraryCallOf(library), threads)->workspaceBytes());

@@ -4,6 +4,7 @@
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Dialect/Sched/SchedDialect.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Interfaces/LinkedKernelOpInterface.h"
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Analysis/PersistentRegion.h"
 #include "lib/Analysis/Reservations.h"
@@ -254,10 +255,15 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     auto orNumber = [&](IntegerAttr noted, int64_t otherwise) {
       return noted ? noted : builder.getI64IntegerAttr(otherwise);
     };
+    auto *linked = library ? linkedKernelOf(context, library.getKernel()) : nullptr;
+    const int64_t parts =
+        linked ? std::max<int64_t>(1, linked->kernelIterations(library.getAttrs(), op->getOperandTypes(),
+                                                               op->getResultTypes()))
+               : 0;
     StringAttr name = library ? library.getKernelAttr() : kernel ? kernel : builder.getStringAttr("cluster");
     return exec::LaunchOp::create(
         builder, op->getLoc(), name, reads, writes, workspace,
-        orNumber(sched::IterationsNote(context).getAttr(op), 0),
+        orNumber(sched::IterationsNote(context).getAttr(op), parts),
         orNumber(sched::GrainNote(context).getAttr(op), 1), builder.getI64IntegerAttr(0),
         builder.getTypeArrayAttr(llvm::to_vector(op->getOperandTypes())),
         builder.getTypeArrayAttr(llvm::to_vector(op->getResultTypes())),

@@ -6,6 +6,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 from ._compiler import answer_of
 from ._errors import KedgeError, KedgeTypeError, KedgeWarning
+from ._weights import RECORD, record_of
 
 _KEPT = "pkg.torch.onnx.stack_trace"
 _GRADIENT = "kedge.requires_grad"  # metadata of an initializer: "true" or "false" (docs/guide/lint.md)
@@ -64,7 +65,8 @@ def export(model: Any, args: Tuple[Any, ...], path: Union[str, "os.PathLike[str]
     """Writes `model` (a torch.nn.Module) as an ONNX file to train from, and returns the path.
 
     Each module is exported in its own mode, or all in training mode if none is in it (and with `train=True`); `train=False` leaves
-    them as they are. Every parameter is a tensor of its own under its own name; frozen ones (requires_grad=False) stay frozen.
+    them as they are. Every parameter is a tensor of its own under its own name; frozen ones (requires_grad=False) stay frozen. The
+    file records how the model's state_dict() is made of its tensors, for Program.state_dict.
     Dimension 0 of every tensor input is left open unless `dynamic_batch` is false. `args` and `kwargs` are example inputs. The
     modes of all modules are put back afterwards. Other options go to torch.onnx.export. With `lint`, raises KedgeError if `kedge lint`
     finds damage in the file that compile does not mend, and warns of its warnings. The model must return logits, or its loss.
@@ -96,6 +98,7 @@ def export(model: Any, args: Tuple[Any, ...], path: Union[str, "os.PathLike[str]
     for node in program.model.graph:  # where each node came from on this machine: most of the file, and of no use elsewhere
         node.metadata_props.pop(_KEPT, None)
     _record_gradients(model, program.model.graph.initializers)
+    program.model.metadata_props[RECORD] = record_of(model, program.model.graph.initializers)
     program.save(str(path))
     if lint:
         _check(str(path), accepted=_MODES if train is False else ())

@@ -1,7 +1,7 @@
-"""Initializers of ONNX files as numpy arrays, without a dependency."""
+"""Initializers of ONNX files as numpy arrays, and their metadata, without a dependency."""
 import os
 import pathlib
-from typing import Dict, Iterator, List, Tuple, Union
+from typing import BinaryIO, Dict, Iterator, List, Tuple, Union
 
 import numpy as np
 
@@ -94,6 +94,38 @@ def initializers(path: Union[str, "os.PathLike[str]"]) -> Dict[str, np.ndarray]:
     except (IndexError, TypeError, KeyError, ValueError) as error:
         raise KedgeError(f"{path}: not an ONNX file, or a damaged one") from error
     return arrays
+
+
+def _varint_of(file: BinaryIO) -> int:
+    value = shift = 0
+    while True:
+        byte = file.read(1)[0]
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value
+
+
+def metadata(path: Union[str, "os.PathLike[str]"]) -> Dict[str, str]:
+    """metadata_props of an ONNX file. The graph, which may be large, is not read."""
+    found: Dict[str, str] = {}
+    size = os.path.getsize(path)
+    try:
+        with open(path, "rb") as file:
+            while file.tell() < size:
+                key = _varint_of(file)
+                if key & 7 == 0:
+                    _varint_of(file)
+                    continue
+                length = {1: 8, 5: 4}.get(key & 7) or _varint_of(file)
+                if key >> 3 != 14:
+                    file.seek(length, os.SEEK_CUR)
+                    continue
+                pair = {number: bytes(value).decode() for number, value in _fields(memoryview(file.read(length)))}  # type: ignore[arg-type]
+                found[pair[1]] = pair.get(2, "")
+    except (IndexError, TypeError, KeyError, ValueError) as error:
+        raise KedgeError(f"{path}: not an ONNX file, or a damaged one") from error
+    return found
 
 
 def _constant(node: memoryview, folder: pathlib.Path) -> Tuple[str, Union[np.ndarray, None]]:

@@ -6,10 +6,10 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import warnings
+from collections import OrderedDict
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -19,6 +19,7 @@ from ._data import array_of, by_input, is_file, is_stream, rows_in, windows
 from ._history import History, ProgressLine, StepResult
 from ._session import Session
 from ._errors import KedgeError, KedgeFileNotFoundError, KedgeKeyError, KedgeTypeError, KedgeValueError, KedgeWarning, error_of
+from ._weights import as_state_dict, read_record
 from ._tools import model_file, notes_in, run_tool, said, shape_words, words_of
 
 Path = Union[str, "os.PathLike[str]"]
@@ -79,6 +80,7 @@ class Program:
         self._ran = False
         self._facts: Optional[Facts] = None
         run_tool([*self._words, *words_of(options), "-o", str(self.path)], self.notes, in_process)
+        self._record = read_record(self.model)
 
     @property
     def _checkpoints(self) -> pathlib.Path:
@@ -315,11 +317,12 @@ class Program:
         """The program's own options."""
         return subprocess.run([str(self.path), "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
 
-    def state_dict(self, module: Any = None, *, which: Union[str, Path] = "last") -> Dict[str, Any]:
+    def state_dict(self, module: Any = None, *, which: Union[str, Path] = "last") -> "OrderedDict[str, Any]":
         """The weights by their names in the model: parameters and buffers, as torch tensors where torch is loaded, else as arrays.
 
-        `which`: "last", "best" (of a run with keep_best), or the folder of a checkpoint. With `module`, what its state_dict() has
-        beyond them (tied names, buffers that the export made constants) is added, so that module.load_state_dict takes the result as it is.
+        `which`: "last", "best" (of a run with keep_best), or the folder of a checkpoint. Of a file that `export` or `fit` wrote, the
+        result is what the module's load_state_dict takes: in its order, with its tied names, its buffers that are no part of the graph, and
+        the versions of its modules (`_metadata`). Of another file, `module` says these; buffers that the file lacks are then the module's own.
         """
         if which != "last":
             path = self.folder / "named.safetensors"
@@ -331,9 +334,7 @@ class Program:
                 arrays = session.state_dict()
         else:
             arrays = _safetensors.load(self._trained)
-        torch = sys.modules.get("torch")
-        state: Dict[str, Any] = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()} if torch else dict(arrays)
-        return state if module is None else _completed(state, module)
+        return as_state_dict(arrays, module, self._record, self.model)
 
     def optimizer_state(self) -> Dict[str, np.ndarray]:
         """moment1/NAME, moment2/NAME (of Adam and its kin) or momentum/NAME, of the newest checkpoint."""
@@ -411,13 +412,6 @@ def load_torch_optimizer(optimizer: Any, module: Any, state: Mapping[str, np.nda
         entry[kinds[kind]] = torch.from_numpy(np.array(values)).to(parameters[parameter])
         if kind != "momentum":
             entry["step"] = torch.tensor(float(steps))
-
-
-def _completed(state: Dict[str, Any], module: Any) -> Dict[str, Any]:
-    own = module.state_dict(keep_vars=True)
-    by_storage = {tensor.data_ptr(): name for name, tensor in own.items() if name in state}
-    return {name: state[name] if name in state else state[by_storage[tensor.data_ptr()]] if tensor.data_ptr() in by_storage else tensor.detach()
-            for name, tensor in own.items()}
 
 
 def _lines_after(log: pathlib.Path, at: int) -> Tuple[List[str], int]:

@@ -9,6 +9,7 @@ import numpy as np
 from ._data import array_of
 from ._errors import KedgeError, KedgeFileNotFoundError, KedgeKeyError, KedgeTypeError, KedgeValueError
 from ._tools import flag_of
+from ._weights import as_state_dict
 
 _TYPES = {1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32, 7: np.int64, 9: np.bool_, 10: np.float16,
           11: np.float64, 12: np.uint32, 13: np.uint64}
@@ -229,9 +230,10 @@ class Session:
             raise KedgeValueError(f"'{name}' is {list(shape)}, and was given {list(values.shape)}")
         self._call("kedge_set_state", name.encode(), values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
 
-    def state_dict(self) -> Dict[str, np.ndarray]:
-        """Parameters and buffers."""
-        return {name: self.get_state(name) for name in self.states if not _is_optimizers(name)}
+    def state_dict(self, module: Any = None) -> Dict[str, Any]:
+        """Parameters and buffers as arrays; with `module` as tensors, complete for module.load_state_dict (as Program.state_dict)."""
+        arrays = {name: self.get_state(name) for name in self.states if not _is_optimizers(name)}
+        return arrays if module is None else as_state_dict(arrays, module)
 
     def optimizer_state(self) -> Dict[str, np.ndarray]:
         return {name: self.get_state(name) for name in self.states if _is_optimizers(name)}

@@ -1,7 +1,9 @@
 // The host as a device: the arena is the process's own memory, mapped once, and so is that of
 // host memory; only launches that move bytes between them copy. Collectives of ranks, and copies to and from
 // files, are started and run while others compute until their event is waited for. No allocation in run().
+#include "kedge/abi/LinkedKernels.h"
 #include "runtime/comm/CollectiveKernel.h"
+#include "runtime/cpu/LinkedKernel.h"
 #include "runtime/cpu/isa/Level.h"
 #include "runtime/exec/Device.h"
 #include "runtime/exec/Executor.h"
@@ -283,7 +285,7 @@ private:
       if (source.library.empty())
         bindKernel(entry, level.empty() ? source.kernel : source.kernel + "." + level, image);
       else
-        bindLibrary(entry, source);
+        bindLibrary(entry, source, image);
     }
     noteRecorders(function);
   }
@@ -294,8 +296,16 @@ private:
       fail("the program is damaged: it has no kernel '{}'", name);
   }
 
-  void bindLibrary(Prepared &entry, const Launch &source) {
-    entry.library = makeKernel({source.library, source.attrs, source.inputs, source.outputs}, threads);
+  void bindLibrary(Prepared &entry, const Launch &source, const ProgramImage &image) {
+    const LibraryCall call{source.library, source.attrs, source.inputs, source.outputs};
+    // A function that is linked with the program, in the table as any other: C may cast it, and back (by way
+    // of a function of no form, which compilers take for meant).
+    if (KedgeKernel linked = image.kernel ? image.kernel(abi::linkedKernelName(source.library)) : nullptr) {
+      auto function = reinterpret_cast<kedge_kernel>(reinterpret_cast<void (*)()>(linked));
+      entry.library = cpu::makeLinkedKernel(call, function, source.iterations, threads);
+    } else {
+      entry.library = makeKernel(call, threads);
+    }
     entry.workspace = base + source.workspaceOffset;
     if (entry.library->workspaceBytes() <= source.workspaceBytes)
       return;

@@ -68,6 +68,18 @@ def stripped(path, folder):
     return copy.read_bytes()
 
 
+def configured(build, name):
+    """A file that CMake made of its template. Packing runs no build, so that of an earlier configuration would go in unnoticed."""
+    text, template = (build / name).read_text(), ROOT / f"cmake/{name}.in"
+    if template.exists():
+        lines = template.read_text().splitlines()
+        lines = lines[lines.index("@PACKAGE_INIT@") + 1:]
+        pattern = [".*".join(map(re.escape, re.split(r"@\w+@", line))) for line in lines]
+        if not all(map(re.fullmatch, pattern, text.splitlines()[-len(lines):])):
+            sys.exit(f"make_wheel.py: {build / name} is of an earlier {template.name}: build first (scripts/wheel.sh does)")
+    return text.encode()
+
+
 def contents(build):
     """Paths in the wheel with their bytes, and whether they are executable."""
     scratch = build / "wheel"
@@ -80,7 +92,7 @@ def contents(build):
     for name in HEADERS:
         yield f"{NAME}/include/kedge/{name}", (ROOT / "include/kedge" / name).read_bytes(), False
     for name in ("KedgeConfig.cmake", "KedgeConfigVersion.cmake"):
-        yield f"{NAME}/lib/cmake/Kedge/{name}", (build / name).read_bytes(), False
+        yield f"{NAME}/lib/cmake/Kedge/{name}", configured(build, name), False
     for name in ARCHIVES:
         if (build / "runtime" / name).exists():
             yield f"{NAME}/lib/kedge/{name}", stripped(build / "runtime" / name, scratch), False

@@ -13,7 +13,7 @@ spec.loader.exec_module(layout)
 
 # "passes" is the rule of every phase that has none of its own.
 ROOMS = [room for room in layout.ALLOWED if room != "passes"] + ["passes/Memory", "passes/Schedule"]
-PUBLIC = ("abi", "session", "compiler", "Passes")
+PUBLIC = ("abi", "session", "kernel", "compiler", "Passes")
 ROOTS = ("passes", "driver", "runtime", "tools")
 
 

@@ -25,6 +25,7 @@ BELOW_EXEC = ["runtime/platform", "runtime/io", "runtime/format", "abi", "runtim
 ALLOWED = {
     "abi": [],
     "session": [],
+    "kernel": ["session"],
     "compiler": ["session"],
     "Passes": [],
     "Support": [],
@@ -68,7 +69,7 @@ ALLOWED = {
     "runtime/comm/mpi": BELOW_EXEC + ["runtime/comm", "runtime/comm/messages", "runtime/exec"],
     "runtime/comm/tcp": BELOW_EXEC + ["runtime/comm", "runtime/comm/messages"],
     "runtime/exec": BELOW_EXEC + ["runtime/comm"],
-    "runtime/cpu": BELOW_EXEC + ["runtime/comm", "runtime/exec"],
+    "runtime/cpu": BELOW_EXEC + ["kernel", "runtime/comm", "runtime/exec"],
     "runtime/cuda": BELOW_EXEC + ["runtime/exec", "runtime/comm"],
     "runtime/data": BELOW_EXEC + ["runtime/exec"],
     "runtime/text": ["runtime/platform", "runtime/io"],
@@ -203,19 +204,37 @@ def check_public(root, path):
 
 
 def check_comments(root, path):
-    """Of each public function in C: what it returns for errors, which threads may call it, and the shape of the arrays that it takes. A
-    comment is for all functions up to the next blank line or comment."""
+    """Of each public function in C, and each form of one (typedef): what it returns for errors, which threads may call it, and the shape of
+    the arrays that it takes. A comment is for all functions up to the next blank line or comment."""
     name = str(path.relative_to(root))
-    if name not in ("include/kedge/session.h", "include/kedge/compiler.h"):
+    if name not in ("include/kedge/session.h", "include/kedge/compiler.h", "include/kedge/abi.h", "include/kedge/kernel.h"):
         return
     comment = ""
-    for found in re.finditer(r"/\*(.*?)\*/|^[a-z][\w *]*\b(kedge_\w+)\(([^;]*)\);|^$", path.read_text(), re.S | re.M):
-        said, function, parameters = found.groups()
+    forms = r"|^typedef void \(\*(\w+)\)(\([^;]*)\);" if name.endswith(("abi.h", "kernel.h")) else r"|(\Z)(\Z)"
+    for found in re.finditer(r"/\*(.*?)\*/|^[a-z][\w *]*\b(kedge_\w+)\(([^;]*)\);|^$" + forms, path.read_text(), re.S | re.M):
+        said, function, parameters = found[1], found[2] or found[4], found[3] or found[5]
         comment = comment if function else said or ""
         words = re.sub(r"\s+\*?\s*", " ", comment)
-        for word in ("rrors", "hreads", *(["hape"] if function and re.search(r"\b(values|data)\b", parameters) else [])):
+        for word in ("rrors", "hreads", *(["hape"] if function and re.search(r"\b(values|data|args|inputs)\b", parameters) else [])):
             if function and not re.search(rf"{word}\b", words):
                 yield f"{name}: {function}: its comment says nothing of {word.replace('rrors', 'errors').replace('hr', 'thr').replace('hape', 'the shape of its arrays')}"
+
+
+def check_wrappers(root, path):
+    """Of each public function of a class in the headers of C++: the function in C that says the rest of it, or errors and threads. A comment
+    is for all functions up to the next blank line or comment."""
+    name, comment = str(path.relative_to(root)), ""
+    if not re.fullmatch(r"include/kedge/\w+\.hpp", name):
+        return
+    for part in re.findall(r"^class \w+ \{\npublic:\n(.*?)^(?:private:|\};)", path.read_text(), re.S | re.M):
+        for line in part.splitlines():
+            if said := re.match(r"  /// (.*)", line):
+                comment = said[1] if not comment or ended else f"{comment} {said[1]}"
+            ended = not said
+            function = re.match(r"  (?! |return|using|static)[^=(]*?([~\w]+)\(", line.replace("operator=", "operator")) if ended else None
+            comment = comment if line else ""
+            if function and "= delete" not in line and not re.search(r"kedge_\w+|Errors.*Threads", comment):
+                yield f"{name}: {function[1]}: its comment names no function in C, and says nothing of errors and threads"
 
 
 def check_paths(root, path, files):
@@ -315,6 +334,7 @@ def main():
             problems += [*check_paths(root, path, files), *check_public(root, path), *check_comments(root, path)]
             if path.relative_to(root).parts[0] in HOUSE:
                 problems += [*check_includes(root, path), *check_size(root, path), *check_namespaces(root, path)]
+        problems += check_wrappers(root, path)
     problems += [*check_folders(root, paths), *check_passes(root), *check_chores(root)]
     print("\n".join(problems) or "the layout holds")
     sys.exit(bool(problems))

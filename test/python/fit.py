@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """fit, export and frozen parameters with torch: fit.py, in a folder of its own."""
+import copy
 import pathlib
 import re
 import warnings
@@ -25,6 +26,26 @@ class Mixed(torch.nn.Module):
     def forward(self, image):
         x = torch.relu(self.norm(self.stem(image))).flatten(2).transpose(1, 2)
         return self.head(self.drop(self.encoder(x).mean(1)))
+
+
+class Versioned(torch.nn.Module):
+    """Loads weights of its own version only, as torchvision's MNASNet does; has a tied name, a constant, and a buffer that nothing reads."""
+    _version = 2
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.head = torch.nn.BatchNorm1d(6), torch.nn.Linear(6, 3)
+        self.same = self.head
+        self.register_buffer("scale", torch.tensor([1, 2, 3, 1, 2, 3]))
+        self.register_buffer("unread", torch.tensor([0.1, 7.0]))
+
+    def forward(self, x):
+        return self.head(self.norm(x) * self.scale)
+
+    def _load_from_state_dict(self, state, prefix, metadata, *rest):
+        if metadata.get("version") != 2:
+            raise ValueError(f"version should be 2 instead of {metadata.get('version')}")
+        super()._load_from_state_dict(state, prefix, metadata, *rest)
 
 
 def readme():
@@ -108,7 +129,36 @@ def loaders():
     print("fit: a loader with validation, and arrays by name", flush=True)
 
 
+def given_back():
+    """Each way to the weights gives what load_state_dict of a module takes that looks at versions, and misses no name."""
+    torch.manual_seed(5)
+    model, x, labels = Versioned(), torch.randn(64, 6), torch.randint(0, 3, (64,))
+    kedge.fit(copy.deepcopy(model), x, labels, steps=2)
+    path = kedge.export(model, (x[:2],), "versioned.onnx")
+    program = kedge.compile(path, shape={"x": (8, 6)}, loss="cross-entropy", optimizer="sgd", folder="versioned")
+    program.run(data={"x": x, "labels": labels}, steps=6, lr=0.1, eval_data={"x": x, "labels": labels}, eval_every=2, keep_best=True)
+    states = {"alone": program.state_dict(), "with the module": program.state_dict(model), "best": program.state_dict(which="best")}
+    with program.session() as session:
+        states["session"] = session.state_dict(model)
+    for kind, state in states.items():
+        back = Versioned()
+        with torch.no_grad():
+            back.scale.zero_(), back.unread.zero_()
+        back.load_state_dict(state)
+        assert list(state) == list(model.state_dict()) and state._metadata == model.state_dict()._metadata, (kind, list(state), state._metadata)
+        assert torch.equal(back.scale, model.scale) and torch.equal(back.unread, model.unread), kind
+        assert torch.equal(back.same.weight, states["alone"]["head.weight"]) and not torch.equal(back.head.weight, model.head.weight), kind
+        loss = torch.nn.functional.cross_entropy(back.eval()(x), labels).item()
+        assert abs(loss - program.evaluate({"x": x, "labels": labels}, which="best" if kind == "best" else "last")["loss"]) < 1e-5, (kind, loss)
+    program.load_state_dict(states["alone"])
+    assert all(torch.equal(program.state_dict()[name], value) for name, value in states["alone"].items())
+    torch.save(states["alone"], "versioned.pt")
+    Versioned().load_state_dict(torch.load("versioned.pt", weights_only=True))
+    print(f"weights back: {len(states)} ways for a module that looks at versions", flush=True)
+
+
 readme()
+given_back()
 modes()
 frozen()
 loaders()

@@ -4,6 +4,7 @@
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Kedge/ValueNotes.h"
 #include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Interfaces/LinkedKernelOpInterface.h"
 #include "kedge/abi/LossNames.h"
 #include "kedge/abi/ProgramKeys.h"
 #include "kedge/abi/Streams.h"
@@ -83,6 +84,8 @@ json launchJson(exec::LaunchOp launch) {
     entry[key::library] = launch.getKernel().str();
     entry[key::attrs] = launch.getAttrs() ? toJson(*launch.getAttrs()) : json::object();
     entry[key::inputs] = descriptions(launch.getReadTypes());
+    if (linkedKernelOf(launch.getContext(), launch.getKernel()))
+      entry[key::iterations] = launch.getIterations();
   } else {
     entry[key::kernel] = launch.getKernel().str();
     entry[key::iterations] = launch.getIterations();

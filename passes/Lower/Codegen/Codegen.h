@@ -38,8 +38,15 @@ mlir::FailureOr<ObjectFiles> compileKernels(mlir::ModuleOp kernels, const Kernel
 /// Puts `prefix` in front of the names of all kernels, and `suffix` behind.
 void renameKernels(mlir::ModuleOp kernels, llvm::StringRef prefix, llvm::StringRef suffix);
 
-/// The object that defines the symbols of include/kedge/abi.h. Kernels are declared, not defined, here.
+/// A kernel of the program's table: its name there, and that of the function.
+struct KernelEntry {
+  std::string name, function;
+};
+
+/// The object that defines the symbols of include/kedge/abi.h. Kernels are declared, not defined, here:
+/// generated ones, whose functions have their names, and `linked` ones of others.
 ObjectFile emitProgramImage(llvm::StringRef json, llvm::ArrayRef<char> data,
-                            llvm::ArrayRef<std::string> kernelNames, const KernelTarget &target);
+                            llvm::ArrayRef<std::string> kernelNames, const KernelTarget &target,
+                            llvm::ArrayRef<KernelEntry> linked = {});
 
 } // namespace kedge::lower

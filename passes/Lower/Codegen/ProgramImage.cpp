@@ -25,22 +25,23 @@ public:
   void count(llvm::StringRef name, uint64_t value) {
     constant(name, llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), value), 8);
   }
-  void kernels(llvm::ArrayRef<std::string> names) {
+  void kernels(llvm::ArrayRef<KernelEntry> list) {
     auto *pointer = llvm::PointerType::get(context, 0);
     auto *i64 = llvm::Type::getInt64Ty(context);
     auto *kernel = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, i64, i64}, false);
     auto *entry = llvm::StructType::get(context, {pointer, pointer});
     llvm::SmallVector<llvm::Constant *> entries;
-    for (const std::string &name : names) {
+    for (const auto &[name, function] : list) {
       auto *text = new llvm::GlobalVariable(
           module, llvm::ArrayType::get(llvm::Type::getInt8Ty(context), name.size() + 1), true,
           llvm::GlobalValue::PrivateLinkage, llvm::ConstantDataArray::getString(context, name), "name");
       entries.push_back(llvm::ConstantStruct::get(
-          entry, {text, llvm::cast<llvm::Constant>(module.getOrInsertFunction(name, kernel).getCallee())}));
+          entry,
+          {text, llvm::cast<llvm::Constant>(module.getOrInsertFunction(function, kernel).getCallee())}));
     }
     constant("kedge_kernels", llvm::ConstantArray::get(llvm::ArrayType::get(entry, entries.size()), entries),
              8);
-    count("kedge_kernel_count", names.size());
+    count("kedge_kernel_count", list.size());
   }
 
 private:
@@ -51,8 +52,8 @@ private:
 } // namespace
 
 ObjectFile kedge::lower::emitProgramImage(llvm::StringRef json, llvm::ArrayRef<char> data,
-                                          llvm::ArrayRef<std::string> kernelNames,
-                                          const KernelTarget &target) {
+                                          llvm::ArrayRef<std::string> kernelNames, const KernelTarget &target,
+                                          llvm::ArrayRef<KernelEntry> linked) {
   llvm::LLVMContext context;
   llvm::Module module("program", context);
   auto machine = codegen::createTargetMachine(target, 0);
@@ -61,6 +62,10 @@ ObjectFile kedge::lower::emitProgramImage(llvm::StringRef json, llvm::ArrayRef<c
   ImageBuilder image(module);
   image.bytes("kedge_program_json", json, 8);
   image.bytes("kedge_program_data", llvm::StringRef(data.data(), data.size()), 64);
-  image.kernels(kernelNames);
+  std::vector<KernelEntry> entries;
+  for (const std::string &name : kernelNames)
+    entries.push_back({name, name});
+  entries.insert(entries.end(), linked.begin(), linked.end());
+  image.kernels(entries);
   return codegen::emitObject(module, *machine);
 }

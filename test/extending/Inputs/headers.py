@@ -5,7 +5,7 @@ import sys
 
 INCLUDE, GENERATED, HOW = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3]
 LLVM = "/usr/lib/llvm-22/include"
-IN_C = ("session.h", "abi.h", "compiler.h")
+IN_C = ("session.h", "abi.h", "compiler.h", "kernel.h")
 # What the headers of the dialects include in turn, but for what stands alone.
 SAMPLE = IN_C + ("session.hpp", "compiler.hpp", "Passes.h", "InitAllDialects.h", "Dialect/Kedge/Place.h", "Interfaces/OnnxDomainInterface.h",
                  "abi/ProgramKeys.h")

@@ -1,6 +1,5 @@
 """Trains a perceptron with the operator Snake of com.example: snake.py FOLDER PLUGIN. Losses are compared with the formula in float64.
 snake.py --write FOLDER writes the model and its rows; snake.py --compare FOLDER takes losses and gradients that were made elsewhere."""
-import json
 import pathlib
 import subprocess
 import sys
@@ -8,6 +7,7 @@ import sys
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from program_files import arrays_in, losses_in
 
 FOLDER, PLUGIN = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 ROWS, FEATURES, HIDDEN, ALPHA, RATE, STEPS = 16, 6, 12, 1.5, 0.05, 12
@@ -55,24 +55,10 @@ def losses(program):
     return losses_in(FOLDER / "log")
 
 
-def losses_in(log):
-    return [json.loads(line)["loss"] for line in log.read_text().splitlines()]
-
-
 def write(folder):
     write_model(folder / "snake.onnx")
     np.save(folder / "x.npy", X)
     np.save(folder / "y.npy", Y)
-
-
-def arrays_in(path):
-    """Of a safetensors file in float32."""
-    data = path.read_bytes()
-    size = int.from_bytes(data[:8], "little")
-    for name, entry in json.loads(data[8:8 + size]).items():
-        if name != "__metadata__":
-            begin, end = (8 + size + at for at in entry["data_offsets"])
-            yield name, np.frombuffer(data[begin:end], "<f4").reshape(entry["shape"])
 
 
 def compare(folder):
