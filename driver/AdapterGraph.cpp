@@ -3,6 +3,7 @@
 #include "kedge/Dialect/Tune/TuneAttrs.h"
 #include <algorithm>
 #include <map>
+#include <set>
 
 using namespace mlir;
 
@@ -18,6 +19,9 @@ struct Factors {
 };
 
 std::string nameOf(train::StateOp state) { return state.getOnnxName().value_or(state.getSymName()).str(); }
+
+/// What readers of experts read where these have an adapter.
+std::string withAdapter(const std::string &weight) { return weight + ".lora.whole"; }
 
 class AdapterGraph {
 public:
@@ -98,7 +102,7 @@ private:
 
   /// Whatever reads the experts reads their sums with the products of A and B.
   void adaptExperts(const std::string &weight, const Factors &names) {
-    const std::string stem = weight + ".lora", whole = stem + ".whole";
+    const std::string stem = weight + ".lora", whole = withAdapter(weight);
     const auto readers = [&](model::Node &node) {
       std::replace(node.inputs.begin(), node.inputs.end(), weight, whole);
     };
@@ -155,6 +159,28 @@ private:
 
 model::Model withAdapterNodes(const model::Model &model, ModuleOp module) {
   return AdapterGraph(model, module).run();
+}
+
+void editLoweredExperts(const model::Model &loaded, ModuleOp module, exporter::Edits &edits) {
+  std::set<std::string> experts;
+  for (auto state : module.getOps<train::StateOp>())
+    if (auto adapter = tune::adapterOf(state)) {
+      const std::string base = nameOf(module.lookupSymbol<train::StateOp>(adapter.getBase().getAttr()));
+      const model::Tensor *weight = loaded.graph.findInitializer(base);
+      if (weight && weight->dims.size() == 3 && state.wholeType().getRank() == 2)
+        experts.insert(base);
+    }
+  for (const model::Node &node : loaded.lowered) {
+    model::Node changed = node;
+    for (std::string &input : changed.inputs)
+      if (experts.count(input))
+        input = withAdapter(input);
+    if (changed.inputs == node.inputs)
+      continue;
+    changed.place = 0;
+    edits.nodes[node.place].remove = true;
+    edits.graphs[loaded.graph.place].nodes.push_back({node.place, std::move(changed)});
+  }
 }
 
 } // namespace kedge::driver

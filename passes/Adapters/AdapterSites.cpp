@@ -68,6 +68,8 @@ std::string AdaptedWeight::path() {
   return path.str();
 }
 
+bool AdaptedWeight::isBias() { return name().ends_with(".bias") || name().ends_with("_bias"); }
+
 bool AdaptedWeight::isConvolution() const { return isa<onnx::ConvOp>(sites.front().op); }
 
 int64_t AdaptedWeight::experts() const {

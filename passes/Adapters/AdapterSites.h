@@ -24,6 +24,8 @@ struct AdaptedWeight {
   std::string weightName();
   /// Module path: the name without ".weight".
   std::string path();
+  /// By its name: expressions name modules, and so their weights.
+  bool isBias();
   bool isConvolution() const;
   /// How many matrices it consists of.
   int64_t experts() const;

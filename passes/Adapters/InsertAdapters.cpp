@@ -76,8 +76,7 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     const auto pattern = rt::NamePattern::of("--lora '" + weights + "'", weights);
     double alphaValue = alpha, r = rank;
     for (AdaptedWeight &weight : weightsOf(model)) {
-      // Expressions name modules, and so their weights, not their biases.
-      if (!pattern.isIn(weight.name().str()) || weight.name().ends_with(".bias"))
+      if (!pattern.isIn(weight.name().str()) || weight.isBias())
         continue;
       if (failed(check(weight, rank, "--lora")))
         return failure();
