@@ -36,6 +36,12 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     PlacedBuilder builder(returnOf(function),
                           PlaceAttr::get(&getContext(), TrainingPhase::Forward, "", "loss"));
     const bool isInGraph = spec() == LossFunction::None;
+    if (const size_t terms = lossOutput.getValue().all.size() + (isInGraph ? 0 : spec().terms.size());
+        terms > abi::kMostLosses) {
+      function.emitError() << "a loss of " << terms << " terms: more than " << abi::kMostLosses
+                           << " are not available yet";
+      return signalPassFailure();
+    }
     if (isInGraph ? !takeLossOutput(function, builder) : failed(appendLosses(function, builder)))
       return signalPassFailure();
     addStatistic("results added", results);

@@ -22,6 +22,6 @@ inline constexpr std::string_view kMetricPrefix = "metric.";
 /// How the results of @step are called that are the terms of a loss, each without its weight: "loss.aux".
 /// A loss of one term has none.
 inline constexpr std::string_view kLossPrefix = "loss.";
-inline constexpr size_t kMostLosses = 12;
+inline constexpr size_t kMostLosses = 32;
 
 } // namespace kedge::abi

@@ -17,7 +17,7 @@ constexpr size_t kLongestName = 120;
 
 /// Text on the stack.
 struct Line {
-  char text[4096];
+  char text[8192];
   size_t size = 0;
 
   void add(std::string_view part) {
