@@ -1,7 +1,9 @@
 #include "driver/AdapterGraph.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Dialect/Tune/TuneAttrs.h"
+#include <algorithm>
 #include <map>
+#include <set>
 
 using namespace mlir;
 
@@ -12,9 +14,14 @@ namespace {
 struct Factors {
   std::string a, b;
   double scale = 0;
+  int64_t experts = 1;
+  bool transposed = false; ///< the weight lies as [..., in, out]
 };
 
 std::string nameOf(train::StateOp state) { return state.getOnnxName().value_or(state.getSymName()).str(); }
+
+/// What readers of experts read where these have an adapter.
+std::string withAdapter(const std::string &weight) { return weight + ".lora.whole"; }
 
 class AdapterGraph {
 public:
@@ -27,7 +34,8 @@ public:
   model::Model run() {
     std::map<std::string, std::string> weightOf; // value -> the weight that it is, maybe transposed
     for (const auto &[weight, names] : factors)
-      weightOf[weight] = weight;
+      if (names.experts == 1)
+        weightOf[weight] = weight;
     for (const model::Node &node : model.graph.nodes) {
       const bool keepsPlace = node.is("Transpose") || (node.is("DequantizeLinear") && node.place != 0);
       if (keepsPlace && weightOf.count(node.input(0)))
@@ -39,6 +47,9 @@ public:
         adapt(factors.at(weightOf[node.input(1)]));
     }
     model.graph.nodes = std::move(nodes);
+    for (const auto &[weight, names] : factors)
+      if (names.experts > 1)
+        adaptExperts(weight, names);
     return std::move(model);
   }
 
@@ -47,12 +58,23 @@ private:
     Factors &names = factors[nameOf(base)];
     (adapter.getFactor() == tune::Factor::A ? names.a : names.b) = nameOf(state);
     names.scale = adapter.getScale().getValueAsDouble();
+    names.transposed = adapter.getTransposed().getValue();
     auto shape = cast<RankedTensorType>(state.getType()).getShape();
     if (state.getSharding())
       shape = state.wholeType().getShape();
     model::Tensor tensor = model::Tensor::makeFloats(nameOf(state), {0}, {});
     tensor.dims = shape.vec();
     model.graph.initializers.push_back(tensor);
+    if (const model::Tensor *weight = findTensor(nameOf(base));
+        weight && weight->dims.size() == 3 && shape.size() == 2)
+      names.experts = weight->dims[0];
+  }
+
+  const model::Tensor *findTensor(const std::string &name) const {
+    for (const model::Tensor &tensor : model.graph.initializers)
+      if (tensor.name == name)
+        return &tensor;
+    return nullptr;
   }
 
   std::string make(const model::Node &like, const char *type, std::vector<std::string> inputs,
@@ -70,6 +92,38 @@ private:
 
   std::string transposed(const model::Node &like, const std::string &value, const std::string &output) {
     return make(like, "Transpose", {value}, output, {model::Attribute::makeInts("perm", {1, 0})});
+  }
+
+  std::string constant(const std::string &name, const std::vector<int64_t> &values) {
+    model.graph.initializers.push_back(
+        model::Tensor::makeInts(name, {static_cast<int64_t>(values.size())}, values));
+    return name;
+  }
+
+  /// Whatever reads the experts reads their sums with the products of A and B.
+  void adaptExperts(const std::string &weight, const Factors &names) {
+    const std::string stem = weight + ".lora", whole = withAdapter(weight);
+    const auto readers = [&](model::Node &node) {
+      std::replace(node.inputs.begin(), node.inputs.end(), weight, whole);
+    };
+    std::for_each(model.graph.nodes.begin(), model.graph.nodes.end(), readers);
+    const model::Node like = model.graph.nodes.front();
+    nodes.clear();
+    const std::vector<int64_t> a = findTensor(names.a)->dims, b = findTensor(names.b)->dims;
+    const int64_t experts = names.experts, rank = a[0] / experts;
+    const std::string rows =
+        make(like, "Reshape", {names.a, constant(stem + ".A.shape", {experts, rank, a[1]})}, stem + ".A");
+    const std::string apart = make(
+        like, "Reshape", {names.b, constant(stem + ".B.shape", {b[0], rank, experts})}, stem + ".B.apart");
+    const std::string columns =
+        make(like, "Transpose", {apart}, stem + ".B", {model::Attribute::makeInts("perm", {2, 0, 1})});
+    std::string delta = make(like, "MatMul", {columns, rows}, stem + ".BA");
+    if (names.transposed)
+      delta = make(like, "Transpose", {delta}, stem + ".AB", {model::Attribute::makeInts("perm", {0, 2, 1})});
+    model.graph.initializers.push_back(
+        model::Tensor::makeFloats(stem + ".scale", {}, {static_cast<float>(names.scale)}));
+    make(like, "Add", {weight, make(like, "Mul", {delta, stem + ".scale"}, stem + ".scaled")}, whole);
+    model.graph.nodes.insert(model.graph.nodes.begin(), nodes.begin(), nodes.end());
   }
 
   /// Behind the last node.
@@ -105,6 +159,28 @@ private:
 
 model::Model withAdapterNodes(const model::Model &model, ModuleOp module) {
   return AdapterGraph(model, module).run();
+}
+
+void editLoweredExperts(const model::Model &loaded, ModuleOp module, exporter::Edits &edits) {
+  std::set<std::string> experts;
+  for (auto state : module.getOps<train::StateOp>())
+    if (auto adapter = tune::adapterOf(state)) {
+      const std::string base = nameOf(module.lookupSymbol<train::StateOp>(adapter.getBase().getAttr()));
+      const model::Tensor *weight = loaded.graph.findInitializer(base);
+      if (weight && weight->dims.size() == 3 && state.wholeType().getRank() == 2)
+        experts.insert(base);
+    }
+  for (const model::Node &node : loaded.lowered) {
+    model::Node changed = node;
+    for (std::string &input : changed.inputs)
+      if (experts.count(input))
+        input = withAdapter(input);
+    if (changed.inputs == node.inputs)
+      continue;
+    changed.place = 0;
+    edits.nodes[node.place].remove = true;
+    edits.graphs[loaded.graph.place].nodes.push_back({node.place, std::move(changed)});
+  }
 }
 
 } // namespace kedge::driver

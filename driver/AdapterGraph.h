@@ -10,6 +10,10 @@ namespace kedge::driver {
 /// adapter for. A and B are initializers without elements: those are the program's states of the same name.
 model::Model withAdapterNodes(const model::Model &model, mlir::ModuleOp module);
 
+/// Lets nodes of the file that others stand for (model::Model::lowered) read the experts with their adapters,
+/// too.
+void editLoweredExperts(const model::Model &loaded, mlir::ModuleOp module, exporter::Edits &edits);
+
 /// How an exported file holds an adapter of a weight whose codes the file has.
 enum class PackedForm {
   Merged, ///< values with the adapter in them, in the place of codes, scales and zero points

@@ -34,9 +34,12 @@ std::string prefixOf(ModuleOp module) {
   for (auto state : module.getOps<train::StateOp>())
     if (auto adapter = tune::adapterOf(state)) {
       auto base = module.lookupSymbol<train::StateOp>(adapter.getBase().getAttr());
-      std::string path = parentOf(base.getOnnxName().value_or(base.getSymName()).str());
-      if (rt::endsWithPath(path, adapter.getPath().str()))
-        return path.substr(0, path.size() - adapter.getPath().size());
+      const std::string path = parentOf(base.getOnnxName().value_or(base.getSymName()).str());
+      StringRef module = adapter.getPath();
+      while (module.consume_back(rt::kWrapped)) {
+      }
+      if (rt::endsWithPath(path, module.str()))
+        return path.substr(0, path.size() - module.size());
     }
   return "";
 }
@@ -81,30 +84,45 @@ void checkTargets(const rt::AdapterFolder &folder, ModuleOp module, const std::s
   }
 }
 
+/// A factor of a convolution has as many axes as its weight.
+bool isOfExperts(train::StateOp factor, train::StateOp base) {
+  const auto encoding = tune::encodingOf(base);
+  const auto whole = encoding ? cast<RankedTensorType>(encoding.getWhole()) : base.wholeType();
+  return whole.getRank() == 3 && factor.wholeType().getRank() == 2;
+}
+
 json configOf(const pipelines::AdapterOptions &options, ModuleOp module) {
-  std::set<std::string> targets;
+  std::set<std::string> targets, parameters;
   bool transposed = false;
   for (auto state : module.getOps<train::StateOp>())
     if (auto adapter = tune::adapterOf(state)) {
+      auto base = module.lookupSymbol<train::StateOp>(adapter.getBase().getAttr());
+      if (isOfExperts(state, base)) {
+        parameters.insert(base.getOnnxName().value_or(base.getSymName()).str());
+        continue;
+      }
       targets.insert(adapter.getPath().str());
       transposed |= adapter.getTransposed().getValue();
     }
-  return {{"peft_type", "LORA"},
-          {"task_type", nullptr},
-          {"base_model_name_or_path", nullptr},
-          {"r", options.insert.rank},
-          {"lora_alpha", options.insert.alpha.value},
-          {"use_rslora", options.insert.scaling == adapters::Scaling::RankStabilized},
-          {"use_dora", false},
-          {"lora_dropout", options.insert.dropout.value},
-          {"bias", "none"},
-          {"fan_in_fan_out", transposed},
-          {"target_modules", targets},
-          {"modules_to_save", nullptr},
-          {"inference_mode", true},
-          {"init_lora_weights", true},
-          {"rank_pattern", json::object()},
-          {"alpha_pattern", json::object()}};
+  json config = {{"peft_type", "LORA"},
+                 {"task_type", nullptr},
+                 {"base_model_name_or_path", nullptr},
+                 {"r", options.insert.rank},
+                 {"lora_alpha", options.insert.alpha.value},
+                 {"use_rslora", options.insert.scaling == adapters::Scaling::RankStabilized},
+                 {"use_dora", false},
+                 {"lora_dropout", options.insert.dropout.value},
+                 {"bias", "none"},
+                 {"fan_in_fan_out", transposed},
+                 {"target_modules", targets},
+                 {"modules_to_save", nullptr},
+                 {"inference_mode", true},
+                 {"init_lora_weights", true},
+                 {"rank_pattern", json::object()},
+                 {"alpha_pattern", json::object()}};
+  if (!parameters.empty())
+    config["target_parameters"] = parameters;
+  return config;
 }
 
 } // namespace

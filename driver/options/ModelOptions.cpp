@@ -38,7 +38,7 @@ lint::LintOptions ModelOptions::lintOptions() const {
     options.loss = onlyLoss(*loss);
   options.logits = loss && loss->onlyOutput() ? *loss->onlyOutput() : logits;
   options.labels = labels;
-  options.lossOutput = lossOutput;
+  options.lossOutputs = lossOutput.names();
   options.train = train;
   options.trainOnly = trainOnly;
   options.freeze = freeze;
@@ -64,7 +64,11 @@ lint::LintOptions ModelOptions::lintOptions() const {
 importer::Settled ModelOptions::settled() const {
   if (!noCache.empty() && noCache != "true" && noCache != "off")
     fail("--no-cache={}: expected --no-cache, or --no-cache=off", noCache);
-  return {shapes, values, noCache == "off", lossOutput.empty() ? logits : lossOutput};
+  std::vector<std::string> losses = lossOutput.names();
+  const bool readsLogits = losses.empty() || (loss && *loss != LossFunction::None);
+  if (readsLogits && !logits.empty())
+    losses.push_back(logits);
+  return {shapes, values, noCache == "off", losses, readsLogits && logits.empty()};
 }
 
 } // namespace kedge::driver

@@ -218,6 +218,7 @@ static json adapterExportTemplate(ModuleOp module, const lint::Report &report,
   try {
     exporter::Edits edits = inferenceEdits(module, report, changed);
     editPackedProducts(original, module, PackedForm::Beside, edits);
+    editLoweredExperts(original, module, edits);
     return exporter::buildExportTemplate(original, edits, options).toJson(original, data);
   } catch (const Error &) { // products in functions that several nodes call
     return nullptr;

@@ -48,7 +48,7 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
   if (!model.trainingInfo.empty()) {
     step.loss.kind = LossFunction::None;
     if (m.lossOutput.empty())
-      step.loss.lossOutput = derivedValue(model);
+      step.loss.lossOutput = LossOutputs(derivedValue(model));
   }
   readLossWeights(m, step.loss);
   step.mesh = m.meshOfRanks();

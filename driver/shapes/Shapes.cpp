@@ -31,6 +31,20 @@ Published llama(const char *name, const char *about, const Transformer &sizes) {
   return {name, about, llamaModel, sizes};
 }
 
+Published mixture(const char *name, const char *about, const Transformer &sizes) {
+  return {name, about, mixtureModel, sizes};
+}
+
+const Mixture kMixtral{8, 2}, kQwen3Moe{.experts = 128, .chosen = 8, .headSize = 128, .normsHeads = true},
+    kGptOss{.experts = 32, .chosen = 4, .headSize = 64, .hasBiases = true},
+    kDeepSeek{.experts = 256,
+              .chosen = 8,
+              .denseLayers = 3,
+              .denseHidden = 18432,
+              .sharedHidden = 2048,
+              .scoresBySigmoid = true,
+              .latent = {1536, 512, 128, 64, 128}};
+
 Published fixed(const char *name, const char *about, MakeFixed make) {
   return {name, about, nullptr, {}, make};
 }
@@ -57,6 +71,13 @@ const std::vector<Published> &published() {
       llama("llama-13b", "Llama 2 13B", {40, 5120, 40, 40, 13824, 32000, 0, false}),
       llama("llama-70b", "Llama 3.1 70B", {80, 8192, 64, 8, 28672, 128256, 0, false}),
       llama("mistral-7b", "Mistral 7B, of full attention", {32, 4096, 32, 8, 14336, 32000, 0, false}),
+      mixture("mixtral-8x7b", "Mixtral 8x7B", {32, 4096, 32, 8, 14336, 32000, 0, false, &kMixtral}),
+      mixture("qwen3-30b-a3b", "Qwen3 30B-A3B: 8 of 128 experts",
+              {48, 2048, 32, 4, 768, 151936, 0, false, &kQwen3Moe}),
+      mixture("gpt-oss-20b", "gpt-oss 20B, of full attention without sinks",
+              {24, 2880, 64, 8, 2880, 201088, 0, false, &kGptOss}),
+      mixture("deepseek-v3", "DeepSeek V3, 671B, without groups of experts and its second head",
+              {61, 7168, 128, 128, 2048, 129280, 0, false, &kDeepSeek}),
       fixed("resnet50", "ResNet-50", resnet50Model),
       fixed("unet", "U-Net of five levels", unetModel),
       fixed("1b", "10 square linears", stack<10, 10000>),
@@ -88,7 +109,8 @@ Transformer changed(const Transformer &from, const ShapeChanges &changes) {
 
 void checkHeads(const Transformer &sizes, bool rotary) {
   const int64_t heads = sizes.heads;
-  if (sizes.width % heads != 0 || (rotary && sizes.width / heads % 2 != 0))
+  const bool hasOwnSize = sizes.mixture && (sizes.mixture->headSize || sizes.mixture->latent.keys);
+  if (!hasOwnSize && (sizes.width % heads != 0 || (rotary && sizes.width / heads % 2 != 0)))
     fail("--width {} and --heads {}: expected a width that is a multiple of {}", sizes.width, heads,
          rotary ? 2 * heads : heads);
   if (heads % sizes.keyHeads != 0)
@@ -97,9 +119,13 @@ void checkHeads(const Transformer &sizes, bool rotary) {
          heads, sizes.keyHeads);
 }
 
+bool isRotary(const Published &model) {
+  return model.transformer == llamaModel || model.transformer == mixtureModel;
+}
+
 /// Sizes that only some families have.
 void refuseOthers(const Published &model, const ShapeChanges &changes) {
-  const bool rotary = model.transformer == llamaModel;
+  const bool rotary = isRotary(model);
   if (changes.keyHeads && !rotary)
     fail("--key-heads: each head of {} has keys and values of its own", model.name);
   if (changes.positions && rotary)
@@ -107,7 +133,7 @@ void refuseOthers(const Published &model, const ShapeChanges &changes) {
   const bool any = changes.layers || changes.width || changes.heads || changes.keyHeads || changes.hidden ||
                    changes.vocabulary || changes.positions;
   if (any && model.fixed)
-    fail("{} is made as it is published; only gpt, bert and llama models take other sizes", model.name);
+    fail("{} is made as it is published; only transformers take other sizes", model.name);
 }
 
 const Published &find(const std::string &name) {
@@ -138,7 +164,7 @@ model::Model publishedModel(const std::string &name, const ShapeChanges &changes
   if (found.fixed)
     return found.fixed();
   const Transformer sizes = changed(found.sizes, changes);
-  checkHeads(sizes, found.transformer == llamaModel);
+  checkHeads(sizes, isRotary(found));
   return found.transformer(sizes);
 }
 

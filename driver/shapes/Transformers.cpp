@@ -1,9 +1,7 @@
-#include "driver/shapes/Families.h"
-#include "driver/shapes/GraphMaker.h"
+#include "driver/shapes/TransformerParts.h"
 #include <fmt/format.h>
 
 namespace kedge::driver::shapes {
-namespace {
 
 using model::Attribute;
 using model::Dim;
@@ -24,12 +22,38 @@ Value attention(GraphMaker &g, const GraphMaker::Values &operands, const Transfo
                Attribute::makeInt("is_causal", causal ? 1 : 0)});
 }
 
-/// The head whose weight is the table of tokens, or one of its own.
 Value head(GraphMaker &g, const Value &x, const Value &table, const Transformer &sizes) {
   if (!sizes.tied)
     return g.linear(x, "head", sizes.width, sizes.vocabulary, false);
   return g.op("MatMul", {x, g.op("Transpose", {table}, {Attribute::makeInts("perm", {1, 0})})});
 }
+
+Value lengthOf(GraphMaker &g) {
+  return g.op("Shape", {"input_ids"}, {Attribute::makeInt("start", 1), Attribute::makeInt("end", 2)});
+}
+
+Value gatedFeedForward(GraphMaker &g, const Value &x, const std::string &name, int64_t width,
+                       int64_t hidden) {
+  const Value gate = g.linear(x, name + ".gate", width, hidden, false);
+  const Value up = g.linear(x, name + ".up", width, hidden, false);
+  const Value wide = g.op("Mul", {g.op("Mul", {gate, g.op("Sigmoid", {gate})}), up});
+  return g.linear(wide, name + ".down", hidden, width, false);
+}
+
+GraphMaker::Values rotations(GraphMaker &g, const GraphMaker::Values &tables, const Value &length,
+                             int64_t half) {
+  GraphMaker::Values rows;
+  for (const Value &table : tables)
+    rows.push_back(
+        g.op("Expand", {table, g.op("Concat",
+                                    {g.op("Shape", {"input_ids"},
+                                          {Attribute::makeInt("start", 0), Attribute::makeInt("end", 1)}),
+                                     length, g.integer(half)},
+                                    {Attribute::makeInt("axis", 0)})}));
+  return rows;
+}
+
+namespace {
 
 /// One block of GPT-2 (norms first, causal) or BERT (norms last).
 Value block(GraphMaker &g, Value x, const std::string &name, const Transformer &sizes, bool normsFirst) {
@@ -55,25 +79,10 @@ struct Embedded {
 Embedded embed(GraphMaker &g, const Transformer &sizes) {
   tokensInput(g);
   const Value table = g.parameter("tokens.weight", {sizes.vocabulary, sizes.width});
-  const Value length =
-      g.op("Shape", {"input_ids"}, {Attribute::makeInt("start", 1), Attribute::makeInt("end", 2)});
+  const Value length = lengthOf(g);
   const Value first = g.op("Slice", {g.parameter("positions.weight", {sizes.positions, sizes.width}),
                                      g.integer(0), length, g.integer(0)});
   return {table, g.op("Add", {g.op("Gather", {table, "input_ids"}), first})};
-}
-
-/// Cosines and sines of as many rows as there are tokens. Their values mean nothing.
-GraphMaker::Values rotations(GraphMaker &g, const GraphMaker::Values &tables, const Value &length,
-                             int64_t half) {
-  GraphMaker::Values rows;
-  for (const Value &table : tables)
-    rows.push_back(
-        g.op("Expand", {table, g.op("Concat",
-                                    {g.op("Shape", {"input_ids"},
-                                          {Attribute::makeInt("start", 0), Attribute::makeInt("end", 1)}),
-                                     length, g.integer(half)},
-                                    {Attribute::makeInt("axis", 0)})}));
-  return rows;
 }
 
 Value llamaAttention(GraphMaker &g, const Value &x, const std::string &name, const Transformer &sizes,
@@ -91,10 +100,7 @@ Value llamaAttention(GraphMaker &g, const Value &x, const std::string &name, con
 
 Value llamaFeedForward(GraphMaker &g, const Value &x, const std::string &name, const Transformer &sizes) {
   const Value y = g.rmsNorm(x, name + ".norm2", sizes.width);
-  const Value gate = g.linear(y, name + ".gate", sizes.width, sizes.hidden, false);
-  const Value up = g.linear(y, name + ".up", sizes.width, sizes.hidden, false);
-  const Value wide = g.op("Mul", {g.op("Mul", {gate, g.op("Sigmoid", {gate})}), up});
-  return g.op("Add", {x, g.linear(wide, name + ".down", sizes.hidden, sizes.width, false)});
+  return g.op("Add", {x, gatedFeedForward(g, y, name, sizes.width, sizes.hidden)});
 }
 
 } // namespace
@@ -120,8 +126,7 @@ model::Model llamaModel(const Transformer &sizes) {
   tokensInput(g);
   const Value table = g.parameter("tokens.weight", {sizes.vocabulary, sizes.width});
   Value x = g.op("Gather", {table, "input_ids"});
-  const Value length =
-      g.op("Shape", {"input_ids"}, {Attribute::makeInt("start", 1), Attribute::makeInt("end", 2)});
+  const Value length = lengthOf(g);
   const int64_t half = sizes.width / sizes.heads / 2;
   const GraphMaker::Values tables{g.filled({1, 1, half}, 0.8f), g.filled({1, 1, half}, 0.6f)};
   for (int64_t i = 0; i < sizes.layers; ++i) {

@@ -72,9 +72,13 @@ std::vector<std::string> settleForTraining(model::Model &model, const Settled &s
   model::readLoopConstants(model);
   model::hoistWeights(model);
   model::lowerLinearModels(model);
-  model::addOutput(model, settled.loss);
-  const std::string loss = settled.loss.empty() ? lint::onlyFloatOutput(model.graph) : settled.loss;
-  for (std::string &note : model::pruneOutputs(model, loss, lintOperators(context).isSupported))
+  std::vector<std::string> losses = settled.losses;
+  for (const std::string &loss : losses)
+    model::addOutput(model, loss);
+  if (const std::string logits = lint::onlyFloatOutput(model.graph, losses);
+      settled.findsLogits && !logits.empty())
+    losses.push_back(logits);
+  for (std::string &note : model::pruneOutputs(model, losses, lintOperators(context).isSupported))
     notes.push_back(std::move(note));
   return notes;
 }

@@ -10,7 +10,8 @@ struct Settled {
   std::map<std::string, std::vector<int64_t>> shapes; ///< --shape
   std::map<std::string, std::string> values;          ///< --value
   bool keepsCaches = false;                           ///< --no-cache=off
-  std::string loss; ///< what --loss-output or --logits names; "": the only float output
+  std::vector<std::string> losses;                    ///< what --loss-output and --logits name
+  bool findsLogits = true;                            ///< and the only float output beside them
 };
 
 /// Caches are empty, inputs with values are constants, operators of com.microsoft are ONNX's, Ifs whose

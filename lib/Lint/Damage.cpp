@@ -25,8 +25,11 @@ const Merged *Damage::mergedOf(const std::string &tensor) const {
 }
 
 bool Damage::isUnfolded(const std::string &tensor) const {
-  return std::any_of(unfoldings.begin(), unfoldings.end(),
-                     [&](const Unfolding &unfolding) { return unfolding.tensor == tensor; });
+  const auto isSlice = [&](const StackedSlice &slice) { return slice.tensor == tensor; };
+  return std::ranges::any_of(unfoldings,
+                             [&](const Unfolding &unfolding) { return unfolding.tensor == tensor; }) ||
+         std::ranges::any_of(
+             stacks, [&](const ParameterStack &stack) { return std::ranges::any_of(stack.slices, isSlice); });
 }
 
 std::string agreedPlaceholder(const std::vector<Use> &uses) {
@@ -257,6 +260,12 @@ private:
     return leaf == "position_ids" || leaf == "token_type_ids";
   }
 
+  /// weight[i]: the exporter puts the axes that are indexed in front of the others, where these are.
+  static bool indexesFirstAxis(const FxCall &call) {
+    return call.target == "index" && call.arguments.size() == 2 && call.arguments[1].refs.size() == 1 &&
+           call.arguments[1].text.starts_with("[%");
+  }
+
   /// The exporter's own steps inside of one call: a Linear transposes its weight, a norm reshapes its
   /// vectors.
   Folding layoutFromUses(const Tensor &tensor) const {
@@ -266,6 +275,8 @@ private:
       if (!call || !use.placeholder || use.placeholder->empty())
         continue;
       const Node &node = graph.nodes[use.node];
+      if (indexesFirstAxis(*call) && node.is("GatherND") && use.operand == 0)
+        return Folding::Same;
       bool product = node.is("MatMul") || (node.is("Gemm") && node.attrInt("transB", 0) == 0);
       if (call->target == "linear" && use.operand == 1 && product && tensor.dims.size() == 2)
         return Folding::Transposed;
@@ -441,6 +452,7 @@ Damage findDamage(const Graph &graph, const Signature &signature, const Uses &us
   Damage damage;
   damage.shared = findSharedNodes(graph, signature, uses);
   damage.unfoldings = findUnfoldings(graph, signature, uses);
+  damage.stacks = findStacks(graph, signature);
   FoldingFinder folding(graph, signature, uses);
   const MergedFinder merging(graph, signature, uses);
   for (const Tensor &tensor : graph.initializers) {

@@ -1,6 +1,7 @@
 // What the exporter did to the parameters, as far as its metadata proves it. Findings report it, repair
 // undoes it.
 #pragma once
+#include "lib/Lint/Repair/Stacks.h"
 #include "lib/Lint/Repair/Unfoldings.h"
 
 namespace kedge::lint {
@@ -9,6 +10,7 @@ namespace kedge::lint {
 enum class Folding {
   Transposed, // a matrix, its two axes exchanged
   Vector,     // one value a channel, with axes of length 1 around
+  Same,       // the parameter itself
   Renamed,    // the parameter itself, in an order of elements that the file does not tell
   Places,     // rows 0 to T - 1 of a table of positions
   FirstRow,   // row 0 of a table, repeated (the type of all tokens)
@@ -26,7 +28,8 @@ struct Folded {
   /// Of equal results the exporter kept this tensor: the parameters of the others, and who reads them.
   std::map<std::string, std::vector<Use>> others = {};
   bool isCopy() const {
-    return kind == Folding::Transposed || kind == Folding::Vector || kind == Folding::Renamed;
+    return kind == Folding::Transposed || kind == Folding::Vector || kind == Folding::Same ||
+           kind == Folding::Renamed;
   }
   bool isLoss() const { return !isCopy(); }
 };
@@ -69,6 +72,7 @@ struct Contradiction {
 struct Damage {
   std::vector<Contradiction> contradictions; // with any, nothing is mended
   std::vector<Unfolding> unfoldings;
+  std::vector<ParameterStack> stacks;
   std::vector<SharedNode> shared;
   std::vector<Folded> folded;
   std::vector<Merged> merged;

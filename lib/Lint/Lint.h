@@ -64,7 +64,7 @@ struct LintOptions {
   std::optional<LossFunction> loss;
   std::string logits;
   std::string labels = "labels";
-  std::string lossOutput;
+  std::vector<std::string> lossOutputs;
   /// ECMAScript expressions, searched in the name. --train-only freezes what it does not match, then --freeze
   /// what it matches; --train wins over both.
   std::vector<std::string> train, trainOnly, freeze;

@@ -65,10 +65,11 @@ std::vector<const Node *> stepNodes(const Model &model) {
   return nodes;
 }
 
-std::string onlyFloatOutput(const Graph &graph) {
+std::string onlyFloatOutput(const Graph &graph, const std::vector<std::string> &losses) {
   std::string name;
   for (const model::ValueInfo &output : graph.outputs)
-    if (model::isFloat(output.dtype)) {
+    if (model::isFloat(output.dtype) &&
+        std::find(losses.begin(), losses.end(), output.name) == losses.end()) {
       if (!name.empty())
         return "";
       name = output.name;
@@ -83,15 +84,23 @@ std::vector<std::string> gradientRoots(const Model &model, const LintOptions &op
       roots.push_back(node->attrString("y"));
   if (!roots.empty())
     return roots;
-  for (const auto &[option, name] : {std::pair<std::string, std::string>("--loss-output", options.lossOutput),
-                                     {"--logits", options.logits}})
-    if (!name.empty()) {
-      if (!isKnown(model, name))
-        failUnknown(model, option, name);
-      return {name};
-    }
+  const auto take = [&](const char *option, const std::string &name) {
+    if (!isKnown(model, name))
+      failUnknown(model, option, name);
+    roots.push_back(name);
+  };
+  for (const std::string &name : options.lossOutputs)
+    take("--loss-output", name);
+  const bool hasLoss = options.loss && *options.loss != LossFunction::None;
+  if (!roots.empty() && !hasLoss)
+    return roots;
+  if (!options.logits.empty()) {
+    take("--logits", options.logits);
+    return roots;
+  }
   for (const model::ValueInfo &output : model.graph.outputs)
-    if (model::isFloat(output.dtype) || output.dtype == model::ElementType::Undefined)
+    if ((model::isFloat(output.dtype) || output.dtype == model::ElementType::Undefined) &&
+        std::find(roots.begin(), roots.end(), output.name) == roots.end())
       roots.push_back(output.name);
   return roots;
 }

@@ -12,8 +12,9 @@ std::vector<const model::Node *> stepNodes(const model::Model &);
 /// training_info what its Gradient nodes derive. Throws kedge::Error for a name that the model does not have.
 std::vector<std::string> gradientRoots(const model::Model &, const LintOptions &);
 
-/// The only float output, as --logits defaults to it; "" when there are several or none.
-std::string onlyFloatOutput(const model::Graph &);
+/// The only float output in addition to `losses`, as --logits defaults to it; "" when there are several or
+/// none.
+std::string onlyFloatOutput(const model::Graph &, const std::vector<std::string> &losses = {});
 
 class Reach {
 public:

@@ -76,21 +76,23 @@ private:
 
 } // namespace
 
-std::vector<std::string> pruneOutputs(Model &model, const std::string &loss, const Supported &isSupported) {
+std::vector<std::string> pruneOutputs(Model &model, const std::vector<std::string> &losses,
+                                      const Supported &isSupported) {
   Graph &graph = model.graph;
   std::vector<std::string> notes;
-  if (loss.empty() || !model.trainingInfo.empty())
+  if (losses.empty() || !model.trainingInfo.empty())
     return notes;
   const Needs needs(graph, isSupported);
   std::set<size_t> kept, gone;
   std::vector<ValueInfo> outputs;
   for (const ValueInfo &output : graph.outputs) {
     const std::set<size_t> needed = needs.of(output.name);
-    std::string obstacle = output.name == loss ? std::string() : needs.obstacle(needed);
-    if (obstacle.empty() && output.name != loss && output.kind != ValueInfo::Kind::Tensor &&
+    const bool isLoss = std::find(losses.begin(), losses.end(), output.name) != losses.end();
+    std::string obstacle = isLoss ? std::string() : needs.obstacle(needed);
+    if (obstacle.empty() && !isLoss && output.kind != ValueInfo::Kind::Tensor &&
         output.kind != ValueInfo::Kind::Untyped)
       obstacle = "a list or a map";
-    if (obstacle.empty() && output.name != loss && output.dtype == ElementType::String)
+    if (obstacle.empty() && !isLoss && output.dtype == ElementType::String)
       obstacle = "strings";
     (obstacle.empty() ? kept : gone).insert(needed.begin(), needed.end());
     if (obstacle.empty())
@@ -98,7 +100,7 @@ std::vector<std::string> pruneOutputs(Model &model, const std::string &loss, con
     else
       notes.push_back(fmt::format("the output '{}' is not computed: it needs {}, and the loss reads '{}'; an "
                                   "exported file has it as before",
-                                  output.name, obstacle, loss));
+                                  output.name, obstacle, fmt::join(losses, "', '")));
   }
   if (notes.empty())
     return notes;

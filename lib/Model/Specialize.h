@@ -56,10 +56,10 @@ std::vector<std::string> removeCaches(Model &, const std::map<std::string, std::
 /// The value is an output, whether the graph lists it or not; nothing where there is no such value.
 void addOutput(Model &, const std::string &value);
 
-/// Takes out the outputs, other than `loss`, that need what `isSupported` does not know, and the nodes that
+/// Takes out the outputs, other than `losses`, that need what `isSupported` does not know, and the nodes that
 /// only they need. Returns one sentence for each.
 std::vector<std::string>
-pruneOutputs(Model &, const std::string &loss,
+pruneOutputs(Model &, const std::vector<std::string> &losses,
              const std::function<bool(const std::string &domain, const std::string &op)> &isSupported);
 
 } // namespace kedge::model

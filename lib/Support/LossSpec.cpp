@@ -276,4 +276,52 @@ LossSpec LossSpec::parse(const std::string &text, const ReadName &readName) {
   return spec;
 }
 
+static LossOutput readLossOutput(const std::string &item, const std::string &text) {
+  const size_t equals = item.rfind('=');
+  LossOutput output{item.substr(0, equals), 1};
+  if (equals != std::string::npos) {
+    const char *begin = item.data() + equals + 1, *end = item.data() + item.size();
+    const auto [rest, error] = std::from_chars(begin, end, output.weight);
+    if (error != std::errc() || rest != end || !std::isfinite(output.weight))
+      fail("'{}': '{}' is no weight; expected NAME=NUMBER", text, std::string(begin, end));
+  }
+  if (output.name.empty())
+    fail("'{}': expected names of outputs, each with =WEIGHT where it is not 1, joined by commas", text);
+  return output;
+}
+
+bool LossOutputs::has(std::string_view name) const {
+  return std::any_of(all.begin(), all.end(), [&](const LossOutput &output) { return output.name == name; });
+}
+
+std::vector<std::string> LossOutputs::names() const {
+  std::vector<std::string> found;
+  for (const LossOutput &output : all)
+    found.push_back(output.name);
+  return found;
+}
+
+std::string LossOutputs::text() const {
+  std::string joined;
+  for (const LossOutput &output : all) {
+    joined += (joined.empty() ? "" : ",") + output.name;
+    if (output.weight != 1)
+      joined += fmt::format("={}", output.weight);
+  }
+  return joined;
+}
+
+LossOutputs LossOutputs::parse(const std::string &text) {
+  LossOutputs outputs;
+  for (size_t begin = 0; !text.empty() && begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    LossOutput output = readLossOutput(text.substr(begin, end - begin), text);
+    if (outputs.has(output.name))
+      fail("'{}': '{}' is there twice", text, output.name);
+    outputs.all.push_back(std::move(output));
+    begin = end + 1;
+  }
+  return outputs;
+}
+
 } // namespace kedge

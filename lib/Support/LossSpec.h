@@ -3,6 +3,7 @@
 #include "lib/Support/LossFunction.h"
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace kedge {
@@ -61,6 +62,32 @@ struct LossSpec {
 
   /// Throws kedge::Error. `readName` may know more names.
   static LossSpec parse(const std::string &text, const ReadName &readName = {});
+};
+
+/// An output of the model that is minimized as it is.
+struct LossOutput {
+  std::string name;
+  double weight = 1;
+
+  bool operator==(const LossOutput &) const = default;
+};
+
+/// --loss-output: "NAME,NAME=WEIGHT".
+struct LossOutputs {
+  std::vector<LossOutput> all;
+
+  LossOutputs() = default;
+  /// Of one output, whatever its name.
+  explicit LossOutputs(const std::string &name) : all{{name, 1}} {}
+
+  bool operator==(const LossOutputs &) const = default;
+  bool empty() const { return all.empty(); }
+  bool has(std::string_view name) const;
+  std::vector<std::string> names() const;
+  std::string text() const;
+
+  /// Throws kedge::Error.
+  static LossOutputs parse(const std::string &text);
 };
 
 } // namespace kedge

@@ -4,6 +4,7 @@
 #include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/GroupedOps.h"
 #include "kedge/Dialect/Train/Quantized/QuantizedOps.h"
 #include "kedge/Dialect/Tune/TuneAttrs.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 bool swapsTwo(onnx::TransposeOp transpose) {
   ArrayRef<int64_t> perm = transpose.getPerm();
-  return perm.size() == 2 && perm[0] == 1;
+  return perm == ArrayRef<int64_t>{1, 0} || perm == ArrayRef<int64_t>{0, 2, 1};
 }
 
 /// `flipped`: `value` is the weight's transpose.
@@ -29,6 +30,8 @@ void collect(Value value, bool flipped, AdaptedWeight &weight) {
       weight.sites.push_back({op, product.getTransB() != flipped});
     else if (auto gemm = dyn_cast<onnx::GemmOp>(op); gemm && operand == 1)
       weight.sites.push_back({op, gemm.getTransB() != flipped});
+    else if (auto grouped = dyn_cast<train::GroupedMatmulOp>(op); grouped && operand == 2)
+      weight.sites.push_back({op, grouped.getTransB() != flipped});
     else if (isa<onnx::ConvOp>(op) && operand == 1 && !flipped)
       weight.sites.push_back({op, true});
     else
@@ -65,10 +68,18 @@ std::string AdaptedWeight::path() {
   return path.str();
 }
 
+bool AdaptedWeight::isBias() { return name().ends_with(".bias") || name().ends_with("_bias"); }
+
 bool AdaptedWeight::isConvolution() const { return isa<onnx::ConvOp>(sites.front().op); }
+
+int64_t AdaptedWeight::experts() const {
+  return isa<train::GroupedMatmulOp>(sites.front().op) ? shapeOf(value)[0] : 1;
+}
 
 SmallVector<int64_t> AdaptedWeight::shape() const {
   SmallVector<int64_t> shape(shapeOf(value));
+  if (isa<train::GroupedMatmulOp>(sites.front().op))
+    shape.erase(shape.begin());
   if (!sites.front().outFirst)
     std::swap(shape[0], shape[1]);
   return shape;

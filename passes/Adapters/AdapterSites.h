@@ -6,10 +6,10 @@
 
 namespace kedge::adapters {
 
-/// A product or a convolution with the weight.
+/// A product or a convolution with the weight, or products with the matrix of each expert.
 struct Site {
   mlir::Operation *op;
-  bool outFirst; ///< the weight lies as [out, in, ...]
+  bool outFirst; ///< the weight lies as [out, in, ...], or [experts, out, in]
 };
 
 /// A weight among the arguments of @model, with its uses.
@@ -24,8 +24,12 @@ struct AdaptedWeight {
   std::string weightName();
   /// Module path: the name without ".weight".
   std::string path();
+  /// By its name: expressions name modules, and so their weights.
+  bool isBias();
   bool isConvolution() const;
-  /// [out, in, kernel...], whatever the storage order.
+  /// How many matrices it consists of.
+  int64_t experts() const;
+  /// [out, in, kernel...], of each expert, whatever the storage order.
   llvm::SmallVector<int64_t> shape() const;
 };
 

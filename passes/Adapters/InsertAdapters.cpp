@@ -1,9 +1,11 @@
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/Movement/MovementOps.h"
 #include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/GroupedOps.h"
 #include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "kedge/Support/Assert.h"
 #include "passes/Adapters/AdapterSites.h"
@@ -74,8 +76,7 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     const auto pattern = rt::NamePattern::of("--lora '" + weights + "'", weights);
     double alphaValue = alpha, r = rank;
     for (AdaptedWeight &weight : weightsOf(model)) {
-      // Expressions name modules, and so their weights, not their biases.
-      if (!pattern.isIn(weight.name().str()) || weight.name().ends_with(".bias"))
+      if (!pattern.isIn(weight.name().str()) || weight.isBias())
         continue;
       if (failed(check(weight, rank, "--lora")))
         return failure();
@@ -88,7 +89,22 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
              << "--lora '" << weights
              << "': no weight of a MatMul, Gemm or Conv has such a name; kedge lint --json lists "
                 "the names of all tensors";
+    nameExperts(adapters);
     return success();
+  }
+
+  /// As peft does: parameters of one module are wrapped one after the other, the first one innermost.
+  static void nameExperts(MutableArrayRef<Adapter> adapters) {
+    llvm::StringMap<int64_t> within;
+    for (Adapter &adapter : llvm::reverse(adapters)) {
+      if (!isa<train::GroupedMatmulOp>(adapter.weight.sites.front().op))
+        continue;
+      adapter.path.erase(std::min(adapter.path.size(), adapter.path.find_last_of('.')));
+      const std::string module = adapter.path;
+      for (int64_t wrapped = 0; wrapped < within[module]; ++wrapped)
+        adapter.path += rt::kWrapped;
+      ++within[module];
+    }
   }
 
   Attribute firstA(AdaptedWeight &weight) {
@@ -108,8 +124,10 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     auto refuse = [&] { return getOperation().emitError() << option << ": '" << weight.name() << "' "; };
     auto type = cast<RankedTensorType>(weight.value.getType());
     if (weight.sites.empty())
-      return refuse() << "(" << type
-                      << ") is no weight of a MatMul, Gemm or Conv: adapters are for those alone";
+      return refuse()
+             << "(" << type
+             << ") is no weight of a MatMul, Gemm or Conv, nor of grouped products of experts: adapters "
+                "are for those alone";
     if (weight.state.getRole() == train::Role::Parameter)
       return refuse()
              << "trains as it is (--train): it cannot have an adapter, too; leave it out of one of them";
@@ -118,7 +136,12 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
                       << ", which an adapter would not change: a merged weight could not say so";
     if (llvm::any_of(weight.sites, [&](Site site) { return site.outFirst != weight.sites.front().outFirst; }))
       return refuse() << "is used both as it is and transposed: one adapter cannot fit both";
-    if (!weight.isConvolution() && type.getRank() != 2)
+    const bool isOfExperts =
+        llvm::all_of(weight.sites, [](Site site) { return isa<train::GroupedMatmulOp>(site.op); });
+    if (isOfExperts && ratio != 0)
+      return refuse() << "is of experts, whose adapters have no dropout (neither have peft's); give "
+                         "--lora-dropout 0";
+    if (!isOfExperts && !weight.isConvolution() && type.getRank() != 2)
       return refuse() << "(" << type << ") is no matrix: adapters are for matrices and convolutions";
     for (Site site : weight.sites)
       if (auto conv = dyn_cast<onnx::ConvOp>(site.op); conv && conv.getGroup() != 1)
@@ -145,7 +168,8 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     SmallVector<AdaptedWeight> all = weightsOf(model);
     for (const rt::AdaptedModule &module : given.modules()) {
       AdaptedWeight *weight = nullptr;
-      if (failed(find(all, given, module.path + ".weight", weight)) ||
+      if (failed(module.ofParameter ? findParameter(all, given, module, weight)
+                                    : find(all, given, module.path + ".weight", weight)) ||
           failed(check(*weight, module.rank, "--adapter " + folder.getValue())))
         return failure();
       adapters.push_back({*weight, module.path, module.rank, module.scale, {}, {}});
@@ -176,6 +200,29 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
       return fitsAll(all, given, StringRef(weight->weightName()).drop_back(end.size()));
     });
     return shared.size() == 1 ? shared : llvm::to_vector(fitting);
+  }
+
+  /// Of the parameters of a module that the folder adapts, the one that so many later ones are wrapped
+  /// around.
+  LogicalResult findParameter(MutableArrayRef<AdaptedWeight> all, const rt::AdapterFolder &given,
+                              const rt::AdaptedModule &module, AdaptedWeight *&found) {
+    std::string owner = module.path;
+    size_t later = 0;
+    for (; StringRef(owner).ends_with(rt::kWrapped); ++later)
+      owner.resize(owner.size() - StringRef(rt::kWrapped).size());
+    SmallVector<AdaptedWeight *> fitting;
+    for (AdaptedWeight &weight : all) {
+      const std::string name = weight.weightName();
+      const std::string parent = StringRef(name).rsplit('.').first.str();
+      if (rt::endsWithPath(parent, owner) && given.targetsParameter(name))
+        fitting.push_back(&weight);
+    }
+    if (later >= fitting.size())
+      return getOperation().emitError()
+             << "--adapter " << given.folder() << ": '" << module.path << "' adapts a parameter of '" << owner
+             << "', of whose the model has " << fitting.size() << ": it is an adapter of another model";
+    found = fitting[fitting.size() - 1 - later];
+    return success();
   }
 
   /// The one parameter that a path of the folder fits.
@@ -254,7 +301,7 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     Type element = elementOf(adapter.weight.value);
     SmallVector<int64_t> shape = adapter.weight.shape();
     SmallVector<int64_t> a = shape, b(shape.size(), 1);
-    a[0] = b[1] = adapter.rank;
+    a[0] = b[1] = adapter.rank * adapter.weight.experts();
     b[0] = shape[0];
     return {RankedTensorType::get(a, element), RankedTensorType::get(b, element)};
   }
@@ -292,6 +339,10 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     for (Site site : adapter.weight.sites) {
       PlacedBuilder builder(site.op);
       builder.setInsertionPointAfter(site.op);
+      if (auto grouped = dyn_cast<train::GroupedMatmulOp>(site.op)) {
+        join(builder, grouped, a, b, adapter.scale);
+        continue;
+      }
       Value x = dropped(builder, site.op);
       if (auto conv = dyn_cast<onnx::ConvOp>(site.op))
         join(builder, conv, x, a, b, adapter.scale);
@@ -318,6 +369,28 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     Value low = onnx::MatMulOp::create(builder, op->getLoc(), x, a, transX, /*transB=*/true);
     auto whole = onnx::GemmOp::create(builder, op->getLoc(), low, b, y, /*transA=*/false, /*transB=*/true,
                                       APFloat(static_cast<float>(scale * alpha)), APFloat(1.0f));
+    y.replaceAllUsesExcept(whole, whole);
+  }
+
+  /// A [experts r, in] and B [out, r experts], as peft has them: of each expert r rows, and every so many
+  /// columns.
+  void join(OpBuilder &builder, train::GroupedMatmulOp product, Value a, Value b, double scale) {
+    const Location loc = product.getLoc();
+    const auto reshaped = [&](Value value, ArrayRef<int64_t> shape) -> Value {
+      return onnx::ReshapeOp::create(builder, loc, value, shape);
+    };
+    Value y = product.getY(), chosen = product.getExperts();
+    const int64_t experts = shapeOf(product.getW())[0], rank = shapeOf(a)[0] / experts;
+    const int64_t places = ShapedType::getNumElements(shapeOf(chosen));
+    Value rows = reshaped(a, {experts, rank, shapeOf(a)[1]});
+    Value columns = onnx::TransposeOp::create(builder, loc, reshaped(b, {shapeOf(b)[0], rank, experts}),
+                                              ArrayRef<int64_t>{2, 0, 1});
+    Value low = train::GroupedMatmulOp::create(builder, loc, product.getX(), chosen, rows, /*transB=*/true);
+    Value delta = train::GroupedMatmulOp::create(builder, loc, reshaped(low, {places, rank}),
+                                                 reshaped(chosen, {places, 1}), columns, /*transB=*/true);
+    delta = reshaped(delta, shapeOf(y));
+    Value scaled = onnx::MulOp::create(builder, loc, delta, scalarLike(builder, loc, delta, scale));
+    auto whole = onnx::AddOp::create(builder, loc, y, scaled);
     y.replaceAllUsesExcept(whole, whole);
   }
 

@@ -57,9 +57,8 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
     addStatistic("bytes saved", saved);
   }
 
-  /// Expressions name modules, and so their weights, not their biases.
   const QuantizeRule *ruleFor(AdaptedWeight &weight) const {
-    if (tune::adapterOf(weight.state) || tune::encodingOf(weight.state) || weight.name().ends_with(".bias"))
+    if (tune::adapterOf(weight.state) || tune::encodingOf(weight.state) || weight.isBias())
       return nullptr;
     for (const QuantizeRule &rule : weights)
       if (rule.names.isIn(weight.name().str()))

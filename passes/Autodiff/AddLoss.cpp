@@ -20,6 +20,7 @@ using train::BindingKind;
 struct TermSums {
   ItemLosses items;
   double weight = 1;
+  std::string name; ///< in the log; empty: no term of its own
 
   double nominal() const { return static_cast<double>(elementCount(shapeOf(items.losses))); }
 };
@@ -35,6 +36,12 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     PlacedBuilder builder(returnOf(function),
                           PlaceAttr::get(&getContext(), TrainingPhase::Forward, "", "loss"));
     const bool isInGraph = spec() == LossFunction::None;
+    if (const size_t terms = lossOutput.getValue().all.size() + (isInGraph ? 0 : spec().terms.size());
+        terms > abi::kMostLosses) {
+      function.emitError() << "a loss of " << terms << " terms: more than " << abi::kMostLosses
+                           << " are not available yet";
+      return signalPassFailure();
+    }
     if (isInGraph ? !takeLossOutput(function, builder) : failed(appendLosses(function, builder)))
       return signalPassFailure();
     addStatistic("results added", results);
@@ -53,18 +60,51 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
         .setAttr(function, FloatAttr::get(Float64Type::get(&getContext()), 1.0 / items));
   }
 
-  bool takeLossOutput(func::FuncOp function, OpBuilder &builder) {
-    Value loss = findResult(function, BindingKind::Output, lossOutput);
+  /// An output that is minimized as it is, as a scalar; null after an error.
+  Value scalarOutput(func::FuncOp function, OpBuilder &builder, StringRef name) {
+    Value loss = findResult(function, BindingKind::Output, name);
     if (!loss)
-      loss = findResult(function, BindingKind::AlgorithmOutput, lossOutput);
+      loss = findResult(function, BindingKind::AlgorithmOutput, name);
     if (!loss || elementCount(shapeOf(loss)) != 1 || !isa<FloatType>(elementOf(loss))) {
-      function.emitError() << "the model has no float output '" << lossOutput.getValue()
+      function.emitError() << "the model has no float output '" << name
                            << "' of one element to take as the loss; its outputs are "
                            << outputNames(function) << " (--loss-output NAME, or --loss KIND to compute one)";
+      return {};
+    }
+    return rankOf(loss) == 0
+               ? loss
+               : onnx::ReshapeOp::create(builder, loss.getLoc(), loss, ArrayRef<int64_t>{}).getResult();
+  }
+
+  /// `total`, which may be null, with what the weighted outputs of --loss-output add; null after an error.
+  Value addOutputs(Formula &f, func::FuncOp function, Value total, bool isNamed) {
+    for (const LossOutput &output : lossOutput.getValue().all) {
+      Value loss = scalarOutput(function, f.b, output.name);
+      if (!loss)
+        return {};
+      if (isNamed)
+        setTerm(function, output.name, loss);
+      Value scaled = output.weight == 1 ? loss : f.mul(loss, output.weight);
+      total = total ? f.add(total, scaled) : scaled;
+    }
+    return total;
+  }
+
+  /// For the log.
+  void setTerm(func::FuncOp function, StringRef name, Value mean) {
+    setResult(function, (Twine(StringRef(abi::kLossPrefix)) + name).str(), mean);
+  }
+
+  bool takeLossOutput(func::FuncOp function, OpBuilder &builder) {
+    Formula f{builder, NameLoc::get(StringAttr::get(&getContext(), "loss"))};
+    const size_t count = lossOutput.getValue().all.size();
+    if (count == 0) {
+      scalarOutput(function, builder, "");
       return false;
     }
-    if (rankOf(loss) != 0)
-      loss = onnx::ReshapeOp::create(builder, loss.getLoc(), loss, ArrayRef<int64_t>{});
+    Value loss = addOutputs(f, function, {}, /*isNamed=*/count > 1);
+    if (!loss)
+      return false;
     setResult(function, "loss_sum", loss);
     if (train::isOfTrainingInfo(function))
       eraseResults(function, BindingKind::AlgorithmOutput);
@@ -82,14 +122,20 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       FailureOr<ItemLosses> items = appendTerm(f, function, term);
       if (failed(items))
         return failure();
-      terms.push_back({*items, term.weight});
+      terms.push_back({*items, term.weight, nameOf(term)});
       for (const ItemLosses &more : items->beside)
-        terms.push_back({more, term.weight});
+        terms.push_back({more, term.weight, ""});
     }
     eraseResults(function, [&](unsigned index) { return isReference(function, index); });
-    if (terms.size() == 1)
+    if (terms.size() == 1 && lossOutput.getValue().empty())
       return setSums(f, function, terms.front());
     return setWeightedMean(f, function, terms);
+  }
+
+  /// Without its weight: "mask=dice".
+  static std::string nameOf(LossTerm term) {
+    term.weight = 1;
+    return term.text();
   }
 
   FailureOr<ItemLosses> appendTerm(Formula &f, func::FuncOp function, const LossTerm &term) {
@@ -213,7 +259,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       return namedOutput(function, logits, "(--logits)");
     SmallVector<unsigned> floats;
     for (auto [index, value] : llvm::enumerate(returnOf(function)->getOperands()))
-      if (isa<FloatType>(elementOf(value)) && train::bindingOfResult(function, index, BindingKind::Output))
+      if (auto output = train::bindingOfResult(function, index, BindingKind::Output);
+          output && isa<FloatType>(elementOf(value)) && !lossOutput.getValue().has(output.getName()))
         floats.push_back(static_cast<unsigned>(index));
     if (floats.size() == 1)
       return returnOf(function)->getOperand(floats[0]);
@@ -308,11 +355,14 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
     if (varies && accumulate > 1)
       return function.emitError()
              << "--loss " << spec().text()
+             << (lossOutput.getValue().empty() ? std::string()
+                                               : " --loss-output " + lossOutput.getValue().text())
              << ": several losses of which one has items that may not count (ignored labels, weights) are "
                 "not available yet with --accumulate: each mean is over the step's items; give --accumulate "
                 "1";
+    const bool isNamed = spec().terms.size() > 1 || !lossOutput.getValue().empty();
     Value total, rows;
-    bool hasRows = !varies;
+    bool hasRows = !varies && lossOutput.getValue().empty();
     for (const TermSums &term : terms) {
       const ItemLosses &items = term.items;
       hasRows &= !items.isOfBatch && items.rowsPerItem == 1;
@@ -321,6 +371,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       Value share = items.counts ? ofNominal(f, function, term) : Value();
       if (share)
         sum = f.mul(sum, share);
+      if (isNamed && !term.name.empty() && term.weight != 0)
+        setTerm(function, term.name, term.weight == 1 ? sum : f.mul(sum, 1 / term.weight));
       for (const Metric &metric : items.metrics) {
         Value mean = f.mul(metric.sum, 1 / term.nominal());
         setMetric(function, metric, share ? f.mul(mean, share) : mean);
@@ -329,6 +381,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       if (hasRows)
         rows = rows ? f.add(rows, ofRows(f, scaled, 1)) : ofRows(f, scaled, 1);
     }
+    if (total = addOutputs(f, function, total, isNamed); !total)
+      return failure();
     setResult(function, "loss_sum", total);
     if (hasRows)
       setResult(function, "loss_rows", rows);

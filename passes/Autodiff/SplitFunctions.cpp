@@ -47,7 +47,8 @@ struct SplitFunctions : impl::SplitFunctionsBase<SplitFunctions> {
   }
 
   static bool isMetric(train::BindingAttr result) {
-    return result.getKind() == BindingKind::Result && result.getName().starts_with(abi::kMetricPrefix);
+    return result.getKind() == BindingKind::Result && (result.getName().starts_with(abi::kMetricPrefix) ||
+                                                       result.getName().starts_with(abi::kLossPrefix));
   }
 
   /// A pipeline has micro-batches even where it has one.

@@ -479,6 +479,10 @@ func::FuncOp StageProgram::finish() {
   returnSum("items", false);
   for (const std::string_view metric : abi::kStepMetrics)
     returnSum((Twine(StringRef(abi::kMetricPrefix)) + StringRef(metric)).str(), false);
+  for (OpOperand &result : endOf(microFunction)->getOpOperands())
+    if (auto term = train::bindingOfResult(microFunction, result.getOperandNumber(), BindingKind::Result);
+        term && term.getName().starts_with(abi::kLossPrefix))
+      returnSum(term.getName(), isMean);
   if (Value norm = resultOf(updateFunction, "grad_norm"))
     addResult(valueOf(norm, kUpdate),
               train::BindingAttr::get(step.getContext(), BindingKind::Result, "grad_norm"));

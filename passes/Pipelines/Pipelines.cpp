@@ -57,7 +57,8 @@ void addPrecisionPipeline(OpPassManager &manager, const StepOptions &options) {
   if (options.precision == Precision::Fp32)
     return;
   precision::AssignPrecisionOptions assign;
-  assign.lossOutput = options.loss.kind == LossFunction::None ? options.loss.lossOutput : "";
+  const LossOutputs &losses = options.loss.lossOutput;
+  assign.lossOutput = losses;
   assign.type = wordOf(options.isFloat8() ? Precision::Bf16 : options.precision);
   if (options.precisionPolicy == "master" || options.precisionPolicy == "autocast")
     assign.policy = options.precisionPolicy;

@@ -107,9 +107,9 @@ struct AssignPrecision : impl::AssignPrecisionBase<AssignPrecision> {
     Operation *end = function.getBody().front().getTerminator();
     const auto isLoss = [&](OpOperand &use) {
       auto binding = train::bindingOfResult(function, use.getOperandNumber(), train::BindingKind::Output);
-      return binding && binding.getName() == lossOutput;
+      return binding && lossOutput.getValue().has(binding.getName());
     };
-    if (lossOutput.empty())
+    if (lossOutput.getValue().empty())
       return;
     for (Operation &op : llvm::reverse(function.getBody().front().without_terminator())) {
       bool makesIt = false, alone = !op.use_empty();

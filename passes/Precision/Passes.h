@@ -3,6 +3,8 @@
 #include "kedge/Dialect/ONNX/ONNXDialect.h"
 #include "kedge/Dialect/Train/TrainDialect.h"
 #include "lib/Support/ExactDouble.h"
+#include "lib/Support/LossSpec.h"
+#include "lib/Support/ParsedOption.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Base/KedgePass.h"

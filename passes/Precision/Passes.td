@@ -106,7 +106,7 @@ def AssignPrecision : KedgePass<"kedge-assign-precision", "mlir::func::FuncOp"> 
     Option<"type", "type", "std::string", "\"bf16\"", "bf16 or fp16">,
     Option<"policy", "policy", "std::string", "\"master\"", "master or autocast">,
     Option<"file", "file", "std::string", "\"\"", "lines that override the policy by op or node">,
-    Option<"lossOutput", "loss-output", "std::string", "\"\"", "output that is the loss, where the graph makes it">
+    Option<"lossOutput", "loss-output", "kedge::LossOutputs", "kedge::LossOutputs()", "outputs that are the loss, where the graph makes it, as NAME,NAME=WEIGHT">
   ];
 }
 

@@ -16,29 +16,14 @@ using nlohmann::json;
 
 /// Settings that change nothing of what the file's tensors mean.
 const std::set<std::string> &harmless() {
-  static const std::set<std::string> keys = {"auto_mapping",
-                                             "base_model_name_or_path",
-                                             "exclude_modules",
-                                             "fan_in_fan_out",
-                                             "inference_mode",
-                                             "layers_pattern",
-                                             "lora_alpha",
-                                             "layers_to_transform",
-                                             "lora_dropout",
-                                             "megatron_core",
-                                             "modules_to_save",
-                                             "peft_type",
-                                             "peft_version",
-                                             "qalora_group_size",
-                                             "r",
-                                             "rank_pattern",
-                                             "alpha_pattern",
-                                             "revision",
-                                             "target_modules",
-                                             "task_type",
-                                             "use_rslora",
-                                             "ensure_weight_tying",
-                                             "runtime_config"};
+  static const std::set<std::string> keys = {"auto_mapping",   "base_model_name_or_path", "exclude_modules",
+                                             "fan_in_fan_out", "inference_mode",          "layers_pattern",
+                                             "lora_alpha",     "layers_to_transform",     "lora_dropout",
+                                             "megatron_core",  "modules_to_save",         "peft_type",
+                                             "peft_version",   "qalora_group_size",       "r",
+                                             "rank_pattern",   "alpha_pattern",           "revision",
+                                             "target_modules", "target_parameters",       "task_type",
+                                             "use_rslora",     "ensure_weight_tying",     "runtime_config"};
   return keys;
 }
 
@@ -172,7 +157,11 @@ void AdapterFolder::sortTensors() {
     tensor(module.keyB());
     const json *expected = patternOf(settings, "rank_pattern", path);
     const json rank = expected ? *expected : settings.value("r", json(8));
-    if (!rank.is_number_integer() || rank != module.rank || module.rank < 1)
+    module.ofParameter = hasParameters(path);
+    const int64_t given = rank.is_number_integer() ? rank.get<int64_t>() : 0;
+    if (module.ofParameter && given > 0 && module.rank % given == 0)
+      module.rank = given; // of each expert
+    if (given != module.rank || module.rank < 1)
       fail("{}: tensor '{}' has rank {}, '{}' says {}", tensorsPath(), name, module.rank, kAdapterConfig,
            rank.dump());
     if (!isOfLayers(settings, path))
@@ -185,6 +174,25 @@ void AdapterFolder::sortTensors() {
   if (adapted.empty())
     fail("{}: holds no adapter: expected tensors named '{}<module>.lora_A.weight'", tensorsPath(),
          kAdapterPrefix);
+}
+
+bool AdapterFolder::targetsParameter(const std::string &name) const {
+  const json targets = settings.value("target_parameters", json());
+  return targets.is_array() && std::any_of(targets.begin(), targets.end(), [&](const json &target) {
+           return target.is_string() && endsWithPath(name, target.get<std::string>());
+         });
+}
+
+/// Whether target_parameters names something in this module.
+bool AdapterFolder::hasParameters(std::string path) const {
+  while (cutEnd(path, kWrapped)) {
+  }
+  const json targets = settings.value("target_parameters", json());
+  return targets.is_array() && std::any_of(targets.begin(), targets.end(), [&](const json &target) {
+           const std::string name = target.is_string() ? target.get<std::string>() : "";
+           const size_t dot = name.find_last_of('.');
+           return dot != std::string::npos && endsWithPath(path, name.substr(0, dot));
+         });
 }
 
 double AdapterFolder::scaleOf(const std::string &path, int64_t rank) const {

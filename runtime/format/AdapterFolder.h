@@ -8,12 +8,15 @@ namespace kedge::rt {
 inline constexpr const char *kAdapterConfig = "adapter_config.json";
 inline constexpr const char *kAdapterTensors = "adapter_model.safetensors";
 inline constexpr const char *kAdapterPrefix = "base_model.model.";
+/// What the path of a module ends with, once for each parameter of it that is wrapped around this one.
+inline constexpr const char *kWrapped = ".base_layer";
 
 /// A module with an adapter: it computes with W + scale B A in place of its weight W.
 struct AdaptedModule {
   std::string path;
   int64_t rank = 0;
   double scale = 0;
+  bool ofParameter = false; ///< of a parameter of the module, which target_parameters names
 
   /// Names of the tensors in the folder's file.
   std::string keyA() const { return kAdapterPrefix + path + ".lora_A.weight"; }
@@ -34,6 +37,8 @@ public:
     return share == settings.end() || share->is_null() ? 0.0 : share->get<double>();
   }
   const std::vector<AdaptedModule> &modules() const { return adapted; }
+  /// Whether target_parameters names it, or what it ends with.
+  bool targetsParameter(const std::string &name) const;
   /// Tensors that were trained as a whole beside the adapters (modules_to_save), without the prefix.
   const std::vector<std::string> &wholeTensors() const { return whole; }
   const TensorFile &tensors() const { return file; }
@@ -43,6 +48,7 @@ private:
   void checkSettings() const;
   void sortTensors();
   double scaleOf(const std::string &path, int64_t rank) const;
+  bool hasParameters(std::string path) const;
 
   std::string place;
   nlohmann::json settings;

@@ -94,6 +94,8 @@ ordered_json lineJson(const LogLine &line) {
   for (size_t kind = 0; kind < line.stepMetrics.size(); ++kind)
     if (line.stepMetrics[kind])
       json[std::string(abi::kStepMetrics[kind])] = number(line.stepMetrics[kind]);
+  for (size_t term = 0; term < line.lossTerms.count(); ++term)
+    json["losses"][(*line.lossTerms.names)[term]] = number(line.lossTerms.values[term]);
   json["loss_scale"] = number(line.lossScale);
   json["skipped"] = line.skipped;
   json["growth_counter"] = line.growthCounter;
@@ -102,6 +104,19 @@ ordered_json lineJson(const LogLine &line) {
   json[line.countsTokens ? "tokens_per_second" : "samples_per_second"] = number(line.perSecond);
   json["memory_bytes"] = line.memoryBytes;
   return json;
+}
+
+static LossTerms termsIn(const ordered_json &json) {
+  if (!json.is_object() || json.size() > abi::kMostLosses)
+    fail("'losses' is no object of at most {} numbers", abi::kMostLosses);
+  LossTerms terms;
+  std::vector<std::string> names;
+  for (const auto &[name, value] : json.items()) {
+    terms.values[names.size()] = numberIn(json, name.c_str()).value_or(std::nan(""));
+    names.push_back(name);
+  }
+  terms.names = std::make_shared<const std::vector<std::string>>(std::move(names));
+  return terms;
 }
 
 LogLine lineIn(const ordered_json &json, int64_t step) {
@@ -117,6 +132,8 @@ LogLine lineIn(const ordered_json &json, int64_t step) {
   for (size_t kind = 0; kind < line.stepMetrics.size(); ++kind)
     if (const std::string name(abi::kStepMetrics[kind]); json.contains(name))
       line.stepMetrics[kind] = numberIn(json, name.c_str()).value_or(std::nan(""));
+  if (const auto found = json.find("losses"); found != json.end())
+    line.lossTerms = termsIn(*found);
   line.lossScale = numberIn(json, "loss_scale").value_or(std::nan(""));
   if (!std::isnan(line.lossScale))
     checkRange("loss_scale", line.lossScale);

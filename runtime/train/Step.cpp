@@ -150,9 +150,23 @@ StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars
   loss = program.result(forward, "loss_sum");
   items = program.result(forward, "items");
   gradNorm = program.result(forward == "step" ? "step" : "update", "grad_norm");
-  for (size_t kind = 0; kind < metrics.size(); ++kind)
+  findMetrics();
+}
+
+void StepRunner::findMetrics() {
+  for (size_t kind = 0; kind < abi::kStepMetrics.size(); ++kind)
     metrics[kind] =
         program.result(forward, std::string(abi::kMetricPrefix) + std::string(abi::kStepMetrics[kind]));
+  std::vector<std::string> names;
+  for (const ResultSlot &result : program.results)
+    if (result.function == forward && result.name.starts_with(abi::kLossPrefix)) {
+      if (names.size() == abi::kMostLosses)
+        fail("the program is damaged: its loss has more than {} terms", abi::kMostLosses);
+      metrics[abi::kStepMetrics.size() + names.size()] = &result;
+      names.push_back(result.name.substr(abi::kLossPrefix.size()));
+    }
+  if (!names.empty())
+    terms.names = std::make_shared<const std::vector<std::string>>(std::move(names));
 }
 
 /// `micro` may be the number of micro-batches: then of the next step's first.
@@ -250,6 +264,16 @@ double StepRunner::lossOf(const Sums &sums) const {
   return sums.loss / sums.items;
 }
 
+void StepRunner::setMetrics(const Sums &sums, StepResult &result) const {
+  const auto mean = [&](size_t kind) { return sums.items == 0 ? 0 : sums.metrics[kind] / sums.items; };
+  for (size_t kind = 0; kind < abi::kStepMetrics.size(); ++kind)
+    if (metrics[kind])
+      result.metrics[kind] = mean(kind);
+  result.terms = terms;
+  for (size_t term = 0; term < terms.count(); ++term)
+    result.terms.values[term] = mean(abi::kStepMetrics.size() + term);
+}
+
 StepResult StepRunner::run(const RunProgress &progress) {
   Sums sums;
   for (int64_t micro = 0; micro < program.options.accumulate; ++micro)
@@ -259,9 +283,7 @@ StepResult StepRunner::run(const RunProgress &progress) {
   StepResult result;
   result.loss = lossOf(sums);
   result.items = sums.items;
-  for (size_t kind = 0; kind < metrics.size(); ++kind)
-    if (metrics[kind])
-      result.metrics[kind] = sums.items == 0 ? 0 : sums.metrics[kind] / sums.items;
+  setMetrics(sums, result);
   result.signal = sums.signal;
   if (Communicator *ranks = executor.communicator(); ranks && !loss)
     result.signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));

@@ -18,14 +18,16 @@ struct NotFinite : RuntimeError {
   using RuntimeError::RuntimeError;
 };
 
-/// Of each abi::StepMetric.
-using StepMetricSums = std::array<double, abi::kStepMetrics.size()>;
-using StepMetricSlots = std::array<const ResultSlot *, abi::kStepMetrics.size()>;
+/// Of each abi::StepMetric, then of each term of the loss.
+constexpr size_t kMostMetrics = abi::kStepMetrics.size() + abi::kMostLosses;
+using StepMetricSums = std::array<double, kMostMetrics>;
+using StepMetricSlots = std::array<const ResultSlot *, kMostMetrics>;
 
 struct StepResult {
   double loss = 0;                     ///< mean over the step's items; NaN if the program has no loss
   double items = 0;                    ///< over all ranks
   StepMetrics metrics;                 ///< means over the step's items
+  LossTerms terms;                     ///< the same
   std::optional<double> gradNorm;      ///< the norm before clipping
   bool skipped = false;                ///< loss or gradients were not finite, so nothing was updated
   std::optional<int64_t> lossOverflow; ///< the first micro-batch whose loss was not finite; all ranks agree
@@ -109,6 +111,8 @@ private:
   void nameData(std::optional<NonFinite> &found, RowRange rows);
   std::string remedy() const;
   double lossOf(const Sums &sums) const;
+  void findMetrics();
+  void setMetrics(const Sums &sums, StepResult &result) const;
   StepPoint pointOf(const RunProgress &progress, int64_t micro) const;
   RowRange rowsOf(const RunProgress &progress, int64_t micro) const;
 
@@ -125,6 +129,7 @@ private:
   std::string forward;              ///< "step" or "micro"
   const ResultSlot *loss, *items, *gradNorm;
   StepMetricSlots metrics{};
+  LossTerms terms;                  ///< their names
   std::optional<int64_t> stagedRow; ///< first row of the batch that was already read
 };
 

@@ -46,6 +46,7 @@ LogLine Session::runStep(StepRunner &runner) {
     line.gradNorm = step.result.gradNorm;
   }
   line.stepMetrics = step.result.metrics;
+  line.lossTerms = step.result.terms;
   line.lossScale = step.before.scale;
   line.growthCounter = scaler->isActive() ? step.after.growthCounter : 0;
   line.skipped = step.skipped;

@@ -57,10 +57,18 @@ class Logits(torch.nn.Module):
         return self.model(input_ids=input_ids, use_cache=False).logits
 
 
-def made(name, form):
+class Losses(Logits):
+    """Also the load balance that the model makes of its router's logits, and their z-loss."""
+
+    def forward(self, input_ids):
+        made = self.model(input_ids=input_ids, use_cache=False, output_router_logits=True)
+        return made.logits, made.aux_loss, torch.stack([logits.logsumexp(-1).square().mean() for logits in made.router_logits]).mean()
+
+
+def made(name, form, wrapper=Logits):
     model, config, sizes = MODELS[name]
     torch.manual_seed(0)
-    made = Logits(getattr(transformers, model)._from_config(getattr(transformers, config)(**sizes), attn_implementation="eager",
+    made = wrapper(getattr(transformers, model)._from_config(getattr(transformers, config)(**sizes), attn_implementation="eager",
                                                             experts_implementation=form).eval())
     for tensor in made.parameters():  # equal tensors of two layers would be one in the file
         if (tensor == tensor.flatten()[0]).all():
@@ -102,6 +110,37 @@ def check(name, form):
     assert worst < 1e-5 and grouped == 4, (found, wanted)
 
 
-for name in sys.argv[2:] or MODELS:
+def check_auxiliary(name, balance=0.05, z=0.01):
+    """Load balance and z-loss as outputs that are added, each as PyTorch's."""
+    model, path = made(name, "batched_mm", Losses), FOLDER / f"{name}-losses.onnx"
+    torch.manual_seed(7)
+    ids, labels = torch.randint(3, WORDS, (ROWS, LENGTH)), torch.randint(3, WORDS, (ROWS, LENGTH))
+    names = ["logits", "aux_loss", "z_loss"]
+    torch.onnx.export(model, (ids,), path, input_names=["input_ids"], output_names=names, dynamo=True, verbose=False, external_data=False)
+    for what, rows in (("ids", ids), ("labels", labels)):
+        numpy.save(FOLDER / f"{what}.npy", rows.numpy())
+    optimizer, wanted = torch.optim.SGD(model.parameters(), lr=RATE), []
+    for _ in range(STEPS):
+        logits, *more = model(ids)
+        parts = [torch.nn.functional.cross_entropy(logits.reshape(-1, WORDS), labels.reshape(-1)), *more]
+        loss = parts[0] + balance * parts[1] + z * parts[2]
+        wanted.append([loss.item(), *(part.item() for part in parts)])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    run("kedge", "compile", path, "--shape", f"input_ids={ROWS}x{LENGTH}", "--loss", "cross-entropy", "--logits", "logits", "--loss-output",
+        f"aux_loss={balance},z_loss={z}", "--optimizer", "sgd", "-o", FOLDER / "train")
+    log = FOLDER / "log.jsonl"
+    run(FOLDER / "train", "--data", f"input_ids={FOLDER / 'ids.npy'}", f"labels={FOLDER / 'labels.npy'}", "--steps", STEPS, "--lr", RATE, "--log", log)
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    found = numpy.array([[line["loss"], *(line["losses"][part] for part in ("cross-entropy", "aux_loss", "z_loss"))] for line in lines])
+    worst = abs(found / numpy.array(wanted) - 1).max(0)
+    print(f"{name} with auxiliary losses: worst of loss, cross-entropy, balance, z: " + ", ".join(f"{gap:.1e}" for gap in worst), flush=True)
+    assert worst.max() < 1e-5, (found, wanted)
+
+
+for name in [name for name in sys.argv[2:] if name != "none"] if sys.argv[2:] else MODELS:
     for form in ("batched_mm", "all_experts"):
         check(name, form)
+    if name in ("qwen3-moe", "mixtral", "olmoe"):
+        check_auxiliary(name)

@@ -113,7 +113,10 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
            "(bce-with-logits)");
   loss.add("--sample-weights", options.sampleWeights,
            "input of a weight for each row; made when the graph has none");
-  loss.add("--loss-output", options.lossOutput, "output that is the loss, when the graph computes it");
+  loss.parsed(
+      "--loss-output", options.lossOutput, LossOutputs::parse,
+      "NAME,NAME=WEIGHT,...: outputs that are the loss, when the graph computes it; with --loss they are "
+      "added to it");
   flags.patterns("--train", options.train,
                  "REGEX: constants, buffers and frozen tensors of these names train, too");
   flags.patterns("--train-only", options.trainOnly,

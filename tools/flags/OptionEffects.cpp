@@ -64,7 +64,7 @@ std::vector<Rule> optimizerRules(const CompileOptions &o) {
 
 std::vector<Rule> lossRules(const CompileOptions &o) {
   const driver::ModelOptions &m = o.model;
-  const bool inGraph = !m.lossOutput.empty() || m.loss == LossFunction::None,
+  const bool inGraph = (!m.lossOutput.empty() && !m.loss) || m.loss == LossFunction::None,
              classes = !m.loss || m.loss->any([](LossFunction loss) {
                return labelsOf(loss) == LossLabels::Classes || labelsOf(loss) == LossLabels::Own;
              }),
@@ -72,10 +72,7 @@ std::vector<Rule> lossRules(const CompileOptions &o) {
                  !m.loss || m.loss->any([](LossFunction loss) { return loss == LossFunction::CrossEntropy; }),
              positive =
                  m.loss && m.loss->any([](LossFunction loss) { return loss == LossFunction::BceWithLogits; });
-  return {{{"--loss"},
-           m.lossOutput.empty() || m.loss == LossFunction::None,
-           fmt::format("--loss-output {} is the loss; leave one of them out", m.lossOutput)},
-          {{"--logits", "--labels", "--class-axis", "--ignore-index", "--label-smoothing", "--class-weights",
+  return {{{"--logits", "--labels", "--class-axis", "--ignore-index", "--label-smoothing", "--class-weights",
             "--pos-weight", "--sample-weights"},
            !inGraph,
            "the graph computes its loss itself; leave it out"},

@@ -19,4 +19,9 @@ inline constexpr std::array<std::string_view, 4> kStepMetrics = {"margin", "accu
 /// How the results of @step are called that are sums of them: "metric.margin".
 inline constexpr std::string_view kMetricPrefix = "metric.";
 
+/// How the results of @step are called that are the terms of a loss, each without its weight: "loss.aux".
+/// A loss of one term has none.
+inline constexpr std::string_view kLossPrefix = "loss.";
+inline constexpr size_t kMostLosses = 32;
+
 } // namespace kedge::abi

@@ -243,10 +243,12 @@ private:
 
   /// The loss, and what the log says beside it.
   static bool holdsLoss(exec::BufferOp buffer) {
-    return holdsResult(buffer, "loss_sum") || holdsResult(buffer, "items") ||
-           llvm::any_of(abi::kStepMetrics, [&](std::string_view metric) {
-             return holdsResult(buffer, (Twine(StringRef(abi::kMetricPrefix)) + StringRef(metric)).str());
-           });
+    return llvm::any_of(buffer.bound(), [](train::BindingAttr binding) {
+      const StringRef name = binding.getName();
+      return binding.getKind() == train::BindingKind::Result &&
+             (name == "loss_sum" || name == "items" || name.starts_with(abi::kMetricPrefix) ||
+              name.starts_with(abi::kLossPrefix));
+    });
   }
 
   /// A rank that stopped before its last transfer would leave others waiting. Result of a pipeline's

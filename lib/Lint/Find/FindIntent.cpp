@@ -30,10 +30,11 @@ const Node *sourceOf(const model::Graph &graph, std::string value) {
 /// Cross-entropy and bce-with-logits make probabilities of their input themselves.
 void checkActivation(FindingContext &context) {
   const LintOptions &options = context.options;
-  if (!options.lossOutput.empty() || (options.loss && !readsLogits(*options.loss)) ||
+  if ((!options.lossOutputs.empty() && !options.loss) || (options.loss && !readsLogits(*options.loss)) ||
       !context.evidence.model.trainingInfo.empty())
     return;
-  const std::string logits = options.logits.empty() ? onlyFloatOutput(context.graph()) : options.logits;
+  const std::string logits =
+      options.logits.empty() ? onlyFloatOutput(context.graph(), options.lossOutputs) : options.logits;
   const Node *source = sourceOf(context.graph(), logits);
   if (!source || !(source->is("Softmax") || source->is("Sigmoid")))
     return;

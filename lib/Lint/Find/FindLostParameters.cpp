@@ -218,9 +218,9 @@ void noteRenamed(FindingContext &context) {
     const Folded *folded = context.evidence.damage.foldedOf(initializer.name);
     if (uses.empty() || (folded && folded->isLoss()))
       continue;
-    const char *how = !folded                               ? "stored under another name"
-                      : folded->kind == Folding::Transposed ? "stored transposed"
-                                                            : "stored in another shape";
+    const char *how = !folded || folded->kind == Folding::Same ? "stored under another name"
+                      : folded->kind == Folding::Transposed    ? "stored transposed"
+                                                               : "stored in another shape";
     bool repairable = !folded || folded->kind != Folding::Renamed;
     context.findings.push_back(
         {Severity::Note, "renamed-parameter", nodeName(context.graph().nodes[uses.front().node]),

@@ -88,7 +88,7 @@ private:
     NameClaim claim{name, tensor, folded ? folded->kind : Folding::Renamed, std::nullopt, false};
     if (!tensor)
       return claim;
-    if (!folded)
+    if (!folded || folded->kind == Folding::Same)
       claim.shape = tensor->dims;
     else if (folded->kind == Folding::Transposed && tensor->dims.size() == 2)
       claim.shape = std::vector<int64_t>{tensor->dims[1], tensor->dims[0]};

@@ -3,7 +3,6 @@
 #include "lib/Lint/Find/Findings.h"
 #include "lib/Support/Error.h"
 #include <algorithm>
-#include <cstring>
 #include <fmt/ranges.h>
 
 namespace kedge::lint {
@@ -12,11 +11,6 @@ using model::Node;
 using model::Tensor;
 
 namespace {
-bool holdsOther(const Tensor &a, const Tensor &b) {
-  const model::Bytes left = a.bytes(), right = b.bytes();
-  return left.size != right.size || std::memcmp(left.data, right.data, left.size) != 0;
-}
-
 class Repairer {
 public:
   explicit Repairer(model::Model &model)
@@ -32,6 +26,8 @@ public:
     unfoldPlaces();
     if (how == Repair::All)
       unfoldRows();
+    say(unstack(graph, damage.stacks, signature, uses, edit), "made slices again of", "parameter",
+        "parameters");
     unfoldParts();
     unfoldBlocks();
     unfoldMoved();

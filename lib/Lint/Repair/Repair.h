@@ -37,6 +37,8 @@ model::Tensor movedBack(const model::Tensor &, double scale, double shift, std::
 /// How many leading axes of a repeated tensor hold equal slices, and so collapse to length 1.
 int64_t repeatedAxes(const model::Tensor &);
 
+/// Whether their bytes differ.
+bool holdsOther(const model::Tensor &, const model::Tensor &);
 /// The two axes of a matrix exchanged.
 model::Tensor transposed(const model::Tensor &, std::string name);
 

@@ -63,6 +63,11 @@ Tensor transposed(const Tensor &tensor, std::string name) {
   return Tensor::make(std::move(name), tensor.dtype, {columns, rows}, std::move(out));
 }
 
+bool holdsOther(const Tensor &a, const Tensor &b) {
+  const model::Bytes left = a.bytes(), right = b.bytes();
+  return left.size != right.size || std::memcmp(left.data, right.data, left.size) != 0;
+}
+
 std::optional<Tensor> leadingRows(const Tensor &tensor, int64_t rows, std::string name) {
   const model::Bytes bytes = tensor.bytes();
   const int64_t length = tensor.dims.back();

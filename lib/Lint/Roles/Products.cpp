@@ -51,6 +51,9 @@ const std::map<std::string, Parts> &partsByContribution() {
       {"SimplifiedLayerNormalization", {None, Scale}},
       {"EmbedLayerNormalization", {None, None, Table, Table, Table, Scale, Shift}},
       {"RotaryEmbedding", {None, None, Statistic, Statistic}},
+      {"MoE", {None, None, Weight, Bias, Weight, Bias, Weight, Bias}},
+      {"QMoE",
+       {None, None, Statistic, Statistic, Bias, Statistic, Statistic, Bias, Statistic, Statistic, Bias}},
       {"GroupQueryAttention", {None, None, None, None, None, None, None, Statistic, Statistic}},
   };
   return table;

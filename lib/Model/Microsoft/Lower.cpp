@@ -12,6 +12,7 @@ const LoweringTable &loweringTable() {
     LoweringTable made;
     addActivations(made);
     addAttentions(made);
+    addExperts(made);
     addMovements(made);
     addNorms(made);
     addProducts(made);

@@ -30,10 +30,17 @@ bool keepsRank(const Node &node) {
                                               "MultiHeadAttention",
                                               "GroupQueryAttention",
                                               "MatMulNBits",
+                                              "MoE",
+                                              "QMoE",
                                               "Slice",
                                               "Concat",
                                               "Split"};
   return known.count(node.opType) && !node.inputs.empty();
+}
+
+/// Operators of com.microsoft whose weights are in few bits.
+bool readsCodes(const Node &node) {
+  return node.opType == "MatMulNBits" || node.opType == "GatherBlockQuantized" || node.opType == "QMoE";
 }
 
 /// Operators whose result has the dimensions of the larger one.
@@ -56,7 +63,7 @@ std::optional<size_t> reducedAxes(const Node &node, const Tensor *axes) {
 Surroundings::Surroundings(const Model &model) : model(model), used(definedBelow(model.graph)) {
   forEachNode(model.graph, [&](const Node &node) {
     reads.insert(node.inputs.begin(), node.inputs.end());
-    if (node.opType != "MatMulNBits" && node.opType != "GatherBlockQuantized")
+    if (!readsCodes(node))
       readElsewhere.insert(node.inputs.begin(), node.inputs.end());
     for (const Attribute &attribute : node.attributes)
       for (const std::shared_ptr<Graph> &graph : attribute.graphs)

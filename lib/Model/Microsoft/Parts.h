@@ -87,6 +87,7 @@ NodeLowering loweringOf(const Node &);
 using LoweringTable = std::map<std::string, NodeLowering>;
 void addActivations(LoweringTable &);
 void addAttentions(LoweringTable &);
+void addExperts(LoweringTable &);
 void addMovements(LoweringTable &);
 void addNorms(LoweringTable &);
 void addProducts(LoweringTable &);

@@ -1,12 +1,10 @@
 // Weights in few bits, in blocks with a scale each, as DequantizeLinear of ONNX. Their codes stay where they
 // lie in the file.
-#include "lib/Model/Microsoft/Parts.h"
+#include "lib/Model/Microsoft/Quantised.h"
 #include "lib/Model/Specialize.h"
 
 namespace kedge::model {
-namespace {
 
-/// Unsigned codes of so many bits; nullopt for those that do not fill bytes evenly.
 std::optional<ElementType> codesOf(int64_t bits) {
   switch (bits) {
   case 2:
@@ -27,8 +25,7 @@ const Tensor &constant(const Parts &parts, size_t k) {
   return *tensor;
 }
 
-/// Bytes of a file as what they hold. ONNX packs codes of less than a byte as onnxruntime does: the first in
-/// the lowest bits.
+/// ONNX packs codes of less than a byte as onnxruntime does: the first in the lowest bits.
 std::string retyped(Parts &parts, const Tensor &bytes, ElementType type, const std::vector<int64_t> &dims) {
   int64_t bits = dtypeBits(type);
   for (int64_t size : dims)
@@ -39,19 +36,7 @@ std::string retyped(Parts &parts, const Tensor &bytes, ElementType type, const s
   return parts.around.retyped(bytes, type, dims);
 }
 
-struct Blocks {
-  ElementType type;
-  int64_t bits, rows, blocks, size; ///< blocks of a row
-};
-
-/// Packed zero points, a whole number of bytes a row, and what DequantizeLinear is told of them.
-struct ZeroPoints {
-  std::string value;
-  Parts::Attributes attributes;
-};
-
-/// Those of input k; where there is none, the middle of the codes.
-ZeroPoints zeroPoints(Parts &parts, size_t k, const Blocks &of) {
+ZeroPoints zeroPoints(Parts &parts, size_t k, const CodeBlocks &of) {
   if (!parts.has(k))
     return {"", {Attribute::makeInt(zeroPointKey, int64_t(1) << (of.bits - 1))}};
   const Tensor &points = constant(parts, k);
@@ -72,6 +57,8 @@ std::string dequantized(Parts &parts, const std::string &codes, const std::strin
   return parts.make("DequantizeLinear", inputs, std::move(points.attributes));
 }
 
+namespace {
+
 void matMulNBits(Parts &parts) {
   parts.takesOnly(6, 1, {"K", "N", "accuracy_level", "bits", "block_size", "weight_prepacked"});
   if (parts.has(4) || parts.node.attrInt("weight_prepacked", 0) != 0)
@@ -81,7 +68,7 @@ void matMulNBits(Parts &parts) {
   const auto type = codesOf(bits);
   if (!type)
     parts.refuse(fmt::format("codes of {} bits are not supported", bits));
-  const Blocks blocks = {*type, bits, parts.node.attrInt("N"), (width + size - 1) / size, size};
+  const CodeBlocks blocks = {*type, bits, parts.node.attrInt("N"), (width + size - 1) / size, size};
   const std::string codes = retyped(parts, constant(parts, 1), *type, {blocks.rows, blocks.blocks * size});
   const Tensor *known = parts.around.initializer(parts.in(2));
   const std::string scales =
@@ -108,7 +95,8 @@ void gatherBlockQuantized(Parts &parts) {
   const auto type = isPacked ? codesOf(bits) : std::optional(data.dtype);
   if (!type)
     parts.refuse(fmt::format("codes of {} bits are not supported", bits));
-  const Blocks blocks = {*type, bits, data.dims[0], scales.dims[1], parts.node.attrInt("block_size", 128)};
+  const CodeBlocks blocks = {*type, bits, data.dims[0], scales.dims[1],
+                             parts.node.attrInt("block_size", 128)};
   const int64_t width = isPacked ? data.dims[1] * 8 / bits : data.dims[1];
   const std::string codes = retyped(parts, data, *type, {data.dims[0], width});
   auto rows = [&](const std::string &table) { return parts.make("Gather", {table, parts.in(1)}); };

@@ -12,9 +12,12 @@
 namespace kedge::rt {
 namespace {
 
+/// Of the terms of a loss: so many fit in a line.
+constexpr size_t kLongestName = 120;
+
 /// Text on the stack.
 struct Line {
-  char text[1024];
+  char text[8192];
   size_t size = 0;
 
   void add(std::string_view part) {
@@ -26,6 +29,16 @@ struct Line {
     add(size == 0 ? "{\"" : ", \"");
     add(name);
     add("\": ");
+  }
+  /// A name of a file.
+  void quoted(std::string_view name) {
+    add("\"");
+    for (const char &letter : name.substr(0, kLongestName)) {
+      if (letter == '"' || letter == '\\')
+        add("\\");
+      add(static_cast<unsigned char>(letter) < ' ' ? std::string_view("_") : std::string_view(&letter, 1));
+    }
+    add("\"");
   }
   template <typename T> void number(T value) {
     char digits[64];
@@ -103,6 +116,16 @@ void Log::write(const LogLine &line) {
       text.key(abi::kStepMetrics[kind]);
       text.real(line.stepMetrics[kind]);
     }
+  if (line.lossTerms.count() != 0) {
+    text.key("losses");
+    for (size_t term = 0; term < line.lossTerms.count(); ++term) {
+      text.add(term == 0 ? "{" : ", ");
+      text.quoted((*line.lossTerms.names)[term]);
+      text.add(": ");
+      text.real(line.lossTerms.values[term]);
+    }
+    text.add("}");
+  }
   text.key("loss_scale");
   text.real(line.lossScale);
   text.key("skipped");

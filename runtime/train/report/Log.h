@@ -4,6 +4,7 @@
 #include "runtime/train/Metrics.h"
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,14 @@ namespace kedge::rt {
 
 /// What a loss says of a step, by abi::StepMetric; those that it lacks are not set.
 using StepMetrics = std::array<std::optional<double>, abi::kStepMetrics.size()>;
+
+/// The terms of a loss that has several, without their weights.
+struct LossTerms {
+  std::shared_ptr<const std::vector<std::string>> names; ///< null: none
+  std::array<double, abi::kMostLosses> values{};
+
+  size_t count() const { return names ? names->size() : 0; }
+};
 
 struct LogLine {
   int64_t step = 0; ///< from 0: the steps before it
@@ -22,6 +31,7 @@ struct LogLine {
   int64_t growthCounter = 0, optimizerSteps = 0;
   double seconds = 0, perSecond = 0;
   StepMetrics stepMetrics;
+  LossTerms lossTerms;
   bool countsTokens = false; ///< perSecond is of tokens, not of samples
   uint64_t memoryBytes = 0;
   std::optional<double> evalLoss;

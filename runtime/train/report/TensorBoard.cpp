@@ -199,6 +199,8 @@ void TensorBoard::write(const LogLine &line) {
   for (size_t kind = 0; kind < line.stepMetrics.size(); ++kind)
     if (line.stepMetrics[kind])
       addScalar(summary, abi::kStepMetrics[kind], line.stepMetrics[kind]);
+  for (size_t term = 0; term < line.lossTerms.count(); ++term)
+    addScalar(summary, "losses/" + (*line.lossTerms.names)[term], line.lossTerms.values[term]);
   addScalar(summary, "loss_scale", line.lossScale);
   addScalar(summary, "seconds", line.seconds);
   addScalar(summary, line.countsTokens ? "tokens_per_second" : "samples_per_second", line.perSecond);

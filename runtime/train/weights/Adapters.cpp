@@ -52,6 +52,21 @@ void mergeRows(float *weight, const float *a, const float *b, const AdapterFacto
   }
 }
 
+/// A of a convolution has as many axes as its weight.
+bool isOfExperts(const std::vector<int64_t> &weight, const Factors &factors) {
+  return weight.size() == 3 && factors.a->viewOrWhole().whole.size() == 2;
+}
+
+/// B of one expert, [out, r], out of [out, r, experts].
+std::vector<float> columnsOf(const std::vector<float> &b, int64_t count, int64_t experts, int64_t expert) {
+  if (experts == 1)
+    return b;
+  std::vector<float> own(static_cast<size_t>(count));
+  for (int64_t place = 0; place < count; ++place)
+    own[static_cast<size_t>(place)] = b[static_cast<size_t>(place * experts + expert)];
+  return own;
+}
+
 } // namespace
 
 int64_t countAdapted(const Program &program) {
@@ -141,13 +156,18 @@ const void *MergedWeights::fetch(const State &state) {
   }
   const std::vector<float> a = floatsOf(*factors.a), b = floatsOf(*factors.b);
   values = floatsOf(state);
-  const std::vector<int64_t> shape = factors.b->viewOrWhole().whole;
-  const int64_t outputs = shape[0], rank = shape[1], inputs = static_cast<int64_t>(a.size()) / rank;
+  const std::vector<int64_t> whole = shapeOf(state), shape = factors.b->viewOrWhole().whole;
+  const int64_t experts = isOfExperts(whole, factors) ? whole[0] : 1, outputs = shape[0];
+  const int64_t rank = shape[1] / experts, inputs = static_cast<int64_t>(a.size()) / (rank * experts);
   constexpr int64_t rows = 16;
-  parallelParts(executor.threads(), (outputs + rows - 1) / rows, [&](int64_t part) {
-    mergeRows(values.data(), a.data(), b.data(), *factors.b->adapter, rank, outputs, inputs, part * rows,
-              std::min(outputs, (part + 1) * rows));
-  });
+  for (int64_t expert = 0; expert < experts; ++expert) {
+    const std::vector<float> own = columnsOf(b, outputs * rank, experts, expert);
+    parallelParts(executor.threads(), (outputs + rows - 1) / rows, [&](int64_t part) {
+      mergeRows(values.data() + expert * outputs * inputs, a.data() + expert * rank * inputs, own.data(),
+                *factors.b->adapter, rank, outputs, inputs, part * rows,
+                std::min(outputs, (part + 1) * rows));
+    });
+  }
   return values.data();
 }
 

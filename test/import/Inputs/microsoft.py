@@ -15,13 +15,14 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from microsoft_cases import B, C, CASES, FORMS, RNG, T, Branch
+from microsoft_experts import CASES as EXPERTS
 
 
 def build(names):
     nodes, plain, initializers, outputs, branches = [], [], [], [], []
     for name in names:
         c = Branch(name)
-        y = CASES[name](c, "x")
+        y = {**CASES, **EXPERTS}[name](c, "x")
         end = [helper.make_node("Identity", [y], [f"{name}_out"], name=f"{name}/out")]
         branches.append(c)
         nodes += c.nodes + end
@@ -77,8 +78,9 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--precision", default="fp32")
     parser.add_argument("--forms", action="store_true", help="the forms that are tried by themselves")
+    parser.add_argument("--experts", action="store_true", help="mixtures of experts (microsoft_experts.py)")
     args = parser.parse_args()
-    out, names = args.out, args.names or [name for name in CASES if (name in FORMS) == args.forms]
+    out, names = args.out, args.names or ([*EXPERTS] if args.experts else [name for name in CASES if (name in FORMS) == args.forms])
     out.mkdir(parents=True, exist_ok=True)
     branches, nodes, reference, initializers, outputs = build(names)
     x = RNG.standard_normal((B, T, C)).astype("f4")
@@ -106,7 +108,7 @@ def main():
     if [(n.domain, n.op_type) for n in exported.graph.node] != [(n.domain, n.op_type) for n in nodes]:
         wrong.append("the exported file has other operators")
     after = {tensor.name: numpy_helper.to_array(tensor) for tensor in exported.graph.initializer}
-    wrong += differences(out, trained, after, fixed, x, rate, half)
+    wrong += differences(out, trained, after, fixed, x, rate, half, 2e-4 if args.experts else 5e-3)
     print("\n".join(wrong))
     print(f"{len(outputs)} outputs, {len(trained)} gradients, {len(wrong)} wrong")
     return bool(wrong)
@@ -116,7 +118,7 @@ def unit(vector):
     return vector / max(1e-30, np.sqrt((vector ** 2).sum()))
 
 
-def differences(out, trained, after, fixed, x, rate, half):
+def differences(out, trained, after, fixed, x, rate, half, step):
     """Gradients against differences along one direction each, half of it the gradient's; weights become inputs, so that one session serves all."""
     model = onnx.load(out / "plain.onnx")
     kept = [tensor for tensor in model.graph.initializer if tensor.name not in trained]
@@ -132,7 +134,7 @@ def differences(out, trained, after, fixed, x, rate, half):
         gradient = (value.astype("f8") - after[name]) / rate
         size = float(np.sqrt((gradient ** 2).sum()))
         direction = unit(gradient) + unit(rng.standard_normal(value.shape))
-        output, step = name.split(".")[0] + "_out", 5e-3
+        output = name.split(".")[0] + "_out"
         sides = [losses(run, {output: fixed[output]}, x, {**trained, name: (value + sign * step * direction).astype("f4")})[output] for sign in (1, -1)]
         expected = (sides[0] - sides[1]) / (2 * step)
         found = float((gradient * direction).sum())

@@ -107,7 +107,7 @@ TEST(Specialize, OutputsThatCannotBeMadeAreLeftOut) {
                          .sub(12, value("y", {1}))
                          .sub(12, value("label", {1}, 7)));
   auto known = [](const std::string &, const std::string &op) { return op != "Strange"; };
-  const std::vector<std::string> notes = pruneOutputs(model, "y", known);
+  const std::vector<std::string> notes = pruneOutputs(model, {"y"}, known);
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_NE(notes[0].find("'label' is not computed"), std::string::npos);
   EXPECT_EQ(model.graph.nodes.size(), 1u);

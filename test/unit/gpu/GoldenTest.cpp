@@ -38,7 +38,8 @@ OwningOpRef<ModuleOp> schedule(MLIRContext &context, const Golden &golden,
   lint::LintOptions options;
   options.loss = valueOf<LossFunction>(golden.loss);
   options.logits = golden.logits;
-  options.lossOutput = golden.lossOutput;
+  if (!golden.lossOutput.empty())
+    options.lossOutputs = {golden.lossOutput};
   options.mode = golden.trainMode ? lint::Mode::Training : lint::Mode::Asked;
   lint::Report findings = lint::prepare(model, options, importer::lintOperators(context));
   importer::ImportOptions importing;
@@ -48,7 +49,7 @@ OwningOpRef<ModuleOp> schedule(MLIRContext &context, const Golden &golden,
   pipelines::StepOptions step;
   step.loss.kind = valueOf<LossFunction>(golden.loss);
   step.loss.logits = golden.logits;
-  step.loss.lossOutput = golden.lossOutput;
+  step.loss.lossOutput = LossOutputs::parse(golden.lossOutput);
   step.update.optimizer = valueOf<autodiff::Optimizer>(golden.optimizer);
   step.update.clipNorm = golden.clipNorm;
   step.precision = valueOf<pipelines::Precision>(precision);
