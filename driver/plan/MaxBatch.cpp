@@ -116,7 +116,7 @@ public:
   int64_t nextLarger() const { return tooLarge.size; }
 
 private:
-  static constexpr int64_t kNearby = 16, kPrecision = 256; ///< parts of the size
+  static constexpr int64_t kNearby = 1, kPrecision = 256; ///< parts of the size
 
   int64_t partOf(int64_t precision) const { return std::max<int64_t>(1, fitting.size / precision); }
 
