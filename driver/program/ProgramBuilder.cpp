@@ -70,7 +70,8 @@ exporter::ProgramFacts ProgramBuilder::facts(std::vector<uint8_t> &data) {
   program.labels = loss.value("labels", "");
   program.skeleton = compilation.isEdited()
                          ? nlohmann::json::object({{"refused", options.resumedFrom}})
-                         : exportTemplates(module, findings, options.output.embedWeights, data);
+                         : exportTemplates(module, findings, options.output.embedWeights,
+                                           options.model.adapters.integerForm, data);
   program.target = options.onGpu() ? gpuTarget(data) : KernelLevels(options.machine.cpus).target();
   return program;
 }

@@ -168,7 +168,56 @@ def InsertFakeQuantization : KedgePass<"kedge-insert-fake-quantization", "mlir::
     Option<"activations", "activations", "kedge::adapters::Activations", "kedge::adapters::Activations::UInt8", "what inputs of the products are rounded to: uint8, int8 or none">,
     Option<"averaging", "averaging", "kedge::ExactDouble", "0.01", "how far a range follows a batch's">,
     Option<"observe", "observe", "int64_t", "0", "steps in which ranges are followed and nothing is rounded">,
-    Option<"freeze", "freeze", "int64_t", "0", "step from which on the ranges stay (0: never)">
+    Option<"freeze", "freeze", "int64_t", "0", "step from which on the ranges stay (0: never)">,
+    Option<"learned", "learned", "bool", "false", "scales of inputs are parameters: the ranges give the first ones">,
+    Option<"sums", "sums", "bool", "false", "what an Add of two values reads of rounded inputs and of products is rounded, too">
   ];
+}
+
+def FoldNorms : KedgePass<"kedge-fold-norms", "mlir::ModuleOp"> {
+  let summary = "Multiply BatchNormalization into convolutions' weights before they are rounded";
+  let description = [{
+    A deployed model has no BatchNormalization behind a convolution: its weight is w s, with s = scale / sqrt(running variance + epsilon).
+    So that is what is rounded, where BatchNormalization alone reads the convolution; the product is divided by s again, so that training
+    still normalises with the batch's statistics, and evaluation computes what the deployed model computes. Where s is 0, 1 is taken.
+    Gradients pass through s to the scale. Runs behind `kedge-insert-fake-quantization`.
+
+    Example: `--kedge-fold-norms`
+    ```mlir
+    train.state parameter @conv.weight tensor<4x1x3x3xf32> {tune.fake_quantized = #tune.fake_quantized<int8 axis 0 : i64 input uint8>}
+    train.state parameter @scale tensor<4xf32>
+    train.state parameter @bias tensor<4xf32>
+    train.state buffer @mean tensor<4xf32>
+    train.state buffer @variance tensor<4xf32>
+    func.func @model(%x: tensor<2x1x8x8xf32>, %w: tensor<4x1x3x3xf32> {train.binding = #train.binding<state @conv.weight>},
+                     %s: tensor<4xf32> {train.binding = #train.binding<state @scale>}, %b: tensor<4xf32> {train.binding = #train.binding<state @bias>},
+                     %m: tensor<4xf32> {train.binding = #train.binding<state @mean>}, %v: tensor<4xf32> {train.binding = #train.binding<state @variance>}) -> tensor<2x4x6x6xf32> attributes {train.kind = #train.kind<model>} {
+      %least = onnx.ReduceMin %w {axes = array<i64: 1, 2, 3>, keepdims = true} : (tensor<4x1x3x3xf32>) -> tensor<4x1x1x1xf32>
+      %most = onnx.ReduceMax %w {axes = array<i64: 1, 2, 3>, keepdims = true} : (tensor<4x1x3x3xf32>) -> tensor<4x1x1x1xf32>
+      %scale, %zero = train.range_scale %least, %most {high = 127 : i64, low = -127 : i64} : (tensor<4x1x1x1xf32>, tensor<4x1x1x1xf32>) -> (tensor<4x1x1x1xf32>, tensor<4x1x1x1xf32>)
+      %wq = train.fake_quantize %w, %scale, %zero {high = 127 : i64, low = -127 : i64} : (tensor<4x1x3x3xf32>, tensor<4x1x1x1xf32>, tensor<4x1x1x1xf32>) -> tensor<4x1x3x3xf32>
+      %c = onnx.Conv %x, %wq {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x1x8x8xf32>, tensor<4x1x3x3xf32>) -> tensor<2x4x6x6xf32>
+      %y = onnx.BatchNormalization %c, %s, %b, %m, %v : (tensor<2x4x6x6xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x6x6xf32>
+      return %y : tensor<2x4x6x6xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    train.state parameter @conv.weight tensor<4x1x3x3xf32> {tune.fake_quantized = ..., tune.folded_norm = #tune.folded_norm<scale @scale bias @bias mean @mean variance @variance epsilon 9.99999974E-6 : f32>}
+    func.func @model(...) -> tensor<2x4x6x6xf32> attributes {train.kind = #train.kind<model>} {
+      %deviation = train.inverse_deviation %v {epsilon = 9.99999974E-6 : f32} : (tensor<4xf32>) -> tensor<4xf32>
+      %factor = onnx.Mul %s, %deviation : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %f = onnx.Where ..., %factor : ...
+      %ws = onnx.Mul %w, ... : (tensor<4x1x3x3xf32>, tensor<4x1x1x1xf32>) -> tensor<4x1x3x3xf32>
+      %least = onnx.ReduceMin %ws ...
+      %wq = train.fake_quantize %ws, ...
+      %c = onnx.Conv %x, %wq ...
+      %d = onnx.Div %c, ... : (tensor<2x4x6x6xf32>, tensor<1x4x1x1xf32>) -> tensor<2x4x6x6xf32>
+      %y = onnx.BatchNormalization %d, ...
+    }
+    ```
+  }];
+  let statistics = [Counter<"norms", "that are multiplied into weights">];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect", "kedge::tune::TuneDialect"];
 }
 #endif

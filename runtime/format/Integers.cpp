@@ -75,6 +75,40 @@ Step stepOf(float min, float max, float low, float high) {
   return {scale, std::clamp(low - std::nearbyintf(min / scale), low, high)};
 }
 
+/// A BatchNormalization that is multiplied into a weight; the formulas of kedge-fold-norms.
+class Norm {
+public:
+  Norm(const json &facts, const StateLookup &lookup) : facts(facts), lookup(lookup) {
+    const std::vector<float> scale = of("scale"), variance = of("variance");
+    const float epsilon = facts.at("epsilon").get<float>();
+    for (size_t k = 0; k < scale.size(); ++k)
+      factors.push_back(scale[k] * (1.0f / std::sqrt(variance[k] + epsilon)));
+  }
+  std::vector<float> bias() const {
+    std::vector<float> result = of("bias"), mean = of("mean");
+    const auto product = facts.at("product_bias").get<std::string>();
+    const std::vector<float> before =
+        product.empty() ? std::vector<float>(mean.size()) : wholeOf(product, lookup).values;
+    for (size_t k = 0; k < result.size(); ++k)
+      result[k] += (before[k] - mean[k]) * factors[k];
+    return result;
+  }
+  std::vector<float> factors; ///< of each output
+
+private:
+  std::vector<float> of(const char *name) const {
+    return wholeOf(facts.at(name).get<std::string>(), lookup).values;
+  }
+  const json &facts;
+  const StateLookup &lookup;
+};
+
+std::vector<uint8_t> bytesOf(const std::vector<float> &values) {
+  std::vector<uint8_t> out(values.size() * sizeof(float));
+  std::memcpy(out.data(), values.data(), out.size());
+  return out;
+}
+
 class Integers {
 public:
   Integers(const json &piece, const StateLookup &lookup)
@@ -82,16 +116,24 @@ public:
         high(facts.at("high").get<float>()), whole(wholeOf(piece[1].get<std::string>(), lookup)),
         groups(whole.dims, facts.at("axis").get<int64_t>(), facts.at("block").get<int64_t>()) {
     const auto max = facts.at("max").get<std::string>();
+    if (facts.contains("norm"))
+      fold(Norm(facts["norm"], lookup));
     if (max.empty())
       ofWeight();
     else
       ofRange(piece[1].get<std::string>(), wholeOf(max, lookup).values.at(0));
+    if (const auto learned = facts.at("learned").get<std::string>(); !learned.empty())
+      steps[0].scale = std::max(steps[0].scale + wholeOf(learned, lookup).values.at(0), 1e-12f);
   }
 
   std::vector<uint8_t> bytes() const {
     const auto part = facts.at("part").get<std::string>();
     if (part == "scales")
       return scales();
+    if (part == "packed")
+      return packedRows();
+    if (part == "packed_scales")
+      return packedScales();
     std::vector<float> codes;
     if (part == "zero_points")
       for (const Step &step : steps)
@@ -103,6 +145,17 @@ public:
   }
 
 private:
+  /// An output of factor 0 is rounded as it is while it trains, and is deployed as 0.
+  void fold(const Norm &norm) {
+    outputLength = whole.values.size() / norm.factors.size();
+    for (size_t k = 0; k < whole.values.size(); ++k) {
+      const float factor = norm.factors[k / outputLength];
+      whole.values[k] *= factor == 0 ? 1 : factor;
+    }
+    for (const float factor : norm.factors)
+      isNothing.push_back(factor == 0);
+  }
+
   void ofRange(const std::string &min, float most) {
     const float least = whole.values.at(0);
     if (least == 0 && most == 0)
@@ -125,6 +178,8 @@ private:
     const Step &step = steps[static_cast<size_t>(groups.of(static_cast<int64_t>(element)))];
     if (step.scale == 0)
       return 0; // so are the values
+    if (!isNothing.empty() && isNothing[element / outputLength])
+      return step.zero;
     return std::clamp(std::nearbyintf(whole.values[element] / step.scale) + step.zero, low, high);
   }
 
@@ -133,9 +188,39 @@ private:
     std::vector<float> values;
     for (const Step &step : steps)
       values.push_back(step.scale == 0 ? 1 : step.scale);
-    std::vector<uint8_t> out(values.size() * sizeof(float));
-    std::memcpy(out.data(), values.data(), out.size());
+    return bytesOf(values);
+  }
+
+  /// For MatMulNBits: output by output, whichever way the weight lies; two codes in a byte, from 0 on.
+  std::vector<uint8_t> packedRows() const {
+    std::vector<uint8_t> out;
+    forEachRow([&](size_t first, size_t pitch, size_t inputs) {
+      for (size_t k = 0; k < inputs; k += 2) {
+        const auto code = [&](size_t at) { return static_cast<int>(codeOf(first + at * pitch)) + 8; };
+        out.push_back(static_cast<uint8_t>(code(k) | code(k + 1) << 4));
+      }
+    });
     return out;
+  }
+
+  std::vector<uint8_t> packedScales() const {
+    std::vector<float> values;
+    const auto block = facts.at("block").get<size_t>();
+    forEachRow([&](size_t first, size_t pitch, size_t inputs) {
+      for (size_t k = 0; k < inputs; k += block) {
+        const float scale = steps[static_cast<size_t>(groups.of(static_cast<int64_t>(first + k * pitch)))].scale;
+        values.push_back(scale == 0 ? 1 : scale);
+      }
+    });
+    return bytesOf(values);
+  }
+
+  /// Calls `visit` with an output's first element, how far its inputs are apart, and how many there are.
+  template <typename Visit> void forEachRow(Visit visit) const {
+    const bool outFirst = facts.at("axis").get<int64_t>() == 1;
+    const auto rows = static_cast<size_t>(whole.dims[0]), columns = static_cast<size_t>(whole.dims[1]);
+    for (size_t output = 0; output < (outFirst ? rows : columns); ++output)
+      outFirst ? visit(output * columns, size_t{1}, columns) : visit(output, columns, rows);
   }
 
   /// Of two codes of 4 bits in a byte, the first is in the lower half.
@@ -158,6 +243,8 @@ private:
   Whole whole;
   Groups groups;
   std::vector<Step> steps; ///< of each group
+  std::vector<bool> isNothing; ///< outputs that a norm's scale of 0 takes away
+  size_t outputLength = 1;
 };
 
 } // namespace
@@ -170,7 +257,9 @@ uint64_t sizeOfIntegers(const json &piece) {
 }
 
 std::vector<uint8_t> integersOf(const json &piece, const StateLookup &lookup) {
-  std::vector<uint8_t> bytes = Integers(piece, lookup).bytes();
+  const json &facts = piece.at(4);
+  std::vector<uint8_t> bytes = facts.at("part") == "bias" ? bytesOf(Norm(facts.at("norm"), lookup).bias())
+                                                          : Integers(piece, lookup).bytes();
   if (bytes.size() != sizeOfIntegers(piece))
     fail("export: integers of '{}' have {} bytes, the ONNX file expects {}; the program is damaged, compile "
          "it "

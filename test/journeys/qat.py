@@ -47,6 +47,7 @@ def rounded(x, scale, zero, low, high):
 class Layer:
     def __init__(self, weight, out_axis, case):
         self.weight, self.out_axis, self.case, self.range = weight, out_axis, case, None
+        self.step, self.parts = F(0), 0  # of a scale that is learned, and what its gradient is the sum of
 
     def rounded_weight(self):
         low, high = GRIDS[self.case["weights"]]
@@ -66,11 +67,19 @@ class Layer:
         if self.case["activations"] == "none":
             return x, np.ones_like(x, bool)
         seen = np.array([x.min(), x.max()], F)
-        if step < self.case.get("freeze", STEPS):
+        if step < (1 if self.case.get("learned") else self.case.get("freeze", STEPS)):
             self.range = seen if self.range is None else self.range + F(0.01) * (seen - self.range)
         low, high = GRIDS[self.case["activations"]]
         scale, zero = grid_of(self.range[0], self.range[1], low, high)
-        return rounded(x, scale, zero, -128 if low == -127 else low, high)
+        scale, low = scale + self.step, -128 if low == -127 else low
+        place = np.rint(x / scale) + zero
+        parts = np.where(place < low, low - zero, np.where(place > high, high - zero, np.rint(x / scale) - x / scale))
+        self.parts = parts / np.sqrt(x[0].size * high)
+        return rounded(x, scale, zero, low, high)
+
+    def learn(self, gradient):
+        if self.case.get("learned"):
+            self.step = F(self.step - F(LR) * (gradient * self.parts).sum())
 
     def read(self, x, step):
         x_value, x_passes = self.rounded_input(x, step)
@@ -94,7 +103,10 @@ def losses_in_numpy(weights, x, labels, case):
         losses.append(-np.log(p[np.arange(BATCH), labels[rows]]).mean())
         p[np.arange(BATCH), labels[rows]] -= 1
         g = (p / BATCH).astype(F)
-        gh = (g @ w2.T) * x2_passes * (a > 0)
+        gx2 = g @ w2.T
+        gh = gx2 * x2_passes * (a > 0)
+        second.learn(gx2)
+        first.learn(gh @ w1)
         second.weight -= F(LR) * ((x2.T @ g) * w2_passes)
         first.weight -= F(LR) * ((gh.T @ x1) * w1_passes)
         bias -= F(LR) * gh.sum(0)
@@ -112,6 +124,8 @@ def options_of(case):
         options += ["--qat-scales", "block", "--qat-block", case["block"]]
     elif case.get("scales"):
         options += ["--qat-scales", case["scales"]]
+    if case.get("learned"):
+        options += ["--qat-learned"]
     for name in ("observe", "freeze"):
         if name in case:
             options += [f"--qat-{name}", case[name]]
@@ -141,6 +155,7 @@ def main():
     cases = {"channels": dict(weights="int8", activations="uint8"),
              "tensors": dict(weights="uint8", activations="int8", scales="tensor"),
              "warm-up": dict(weights="int8", activations="uint8", observe=5, freeze=12),
+             "learned": dict(weights="int8", activations="uint8", learned=True),
              "blocks": dict(weights="int4", activations="none", block=8)}
     for name, case in cases.items():
         program = OUT / f"train-{name}"
