@@ -59,6 +59,8 @@ public:
             pack(*weight, node);
             continue;
           }
+        } else if (node.is("Clip") && madeBy.count(node.input(0))) {
+          readEnds(node);
         } else if (node.is("Add") && isValue(node.input(0)) && isValue(node.input(1))) {
           for (std::string &input : node.inputs)
             input = roundedForSum(input);
@@ -90,8 +92,14 @@ private:
     for (const model::Node &node : graph.model.graph.nodes) {
       if (node.is("Transpose") && names.count(node.input(0)))
         names[node.output(0)] = names[node.input(0)];
-      if (node.is("Constant"))
+      if (node.is("Constant")) {
         constants.insert(node.output(0));
+        if (const model::Tensor *value = node.attrTensorIf("value");
+            value && value->dtype == ElementType::Float)
+          floats.insert(node.output(0));
+      }
+      if (node.is("CastLike") && floats.count(node.input(0)))
+        likeness[node.output(0)] = node.input(0);
       for (size_t k = 0; k < node.inputs.size(); ++k) {
         const std::string &input = node.inputs[k];
         ++reads[input];
@@ -165,8 +173,10 @@ private:
     if (product == madeBy.end())
       return false;
     const auto [at, weight] = product->second;
-    if (weight->norm)
+    if (weight->norm) {
       nodes[at].outputs[0] = node.output(0);
+      madeBy[node.output(0)] = product->second;
+    }
     if (weight->facts.getOutMin()) {
       outputs.erase(node.input(0));
       outputs[node.output(0)] = weight;
@@ -187,6 +197,13 @@ private:
     const int64_t count = graph.elements.at(weight.name + "_quantized").dims.at(0);
     product.inputs[2] =
         addTensor(weight.name + "_folded_bias", ElementType::Float, {count}, weight.norm->bias, part);
+  }
+
+  /// ONNX Runtime takes a Clip into the integers if its ends are constants; exporters write constants like x.
+  void readEnds(model::Node &clip) {
+    for (size_t k = 1; k < clip.inputs.size(); ++k)
+      if (const auto found = likeness.find(clip.inputs[k]); found != likeness.end())
+        clip.inputs[k] = found->second;
   }
 
   std::string roundedForSum(const std::string &x) {
@@ -226,9 +243,6 @@ private:
                    "",
                    "",
                    normOf(state)};
-    if (const int64_t needed = opsetFor(facts); version < needed)
-      fail("the model has opset {}, but the integers of '{}' need opset {}; export the model again with that",
-           version, weight.name, needed);
     weight.stem = stemOf(facts.getMin(), module);
     weight.outStem = stemOf(facts.getOutMin(), module);
     if (!graph.model.graph.findInitializer(weight.name))
@@ -301,6 +315,9 @@ private:
 
   /// A node of the weight's name has its values, so that nobody who reads them changes.
   void becomeCodes(const Rounded &weight) {
+    if (const int64_t needed = opsetFor(weight.facts); version < needed)
+      fail("the model has opset {}, but the integers of '{}' need opset {}; export the model again with that",
+           version, weight.name, needed);
     model::Graph &main = graph.model.graph;
     const std::vector<int64_t> dims = main.findInitializer(weight.name)->dims;
     main.initializers.eraseIf([&](const model::Tensor &tensor) { return tensor.name == weight.name; });
@@ -370,8 +387,9 @@ private:
   std::map<std::string, Rounded> weights;
   std::vector<model::Node> nodes;
   adapters::IntegerForm form;
-  std::set<std::string> made, constants, readElsewhere;
+  std::set<std::string> made, constants, floats, readElsewhere;
   std::map<std::string, std::string> names; ///< value -> the weight that it is, maybe transposed
+  std::map<std::string, std::string> likeness; ///< of constants that are cast to the type of a value -> them
   std::map<std::string, int> reads;
   std::map<std::string, const Rounded *> inputs, outputs; ///< values that sums read rounded
   std::map<std::string, std::pair<size_t, const Rounded *>> madeBy; ///< result -> product among `nodes`

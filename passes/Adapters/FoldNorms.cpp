@@ -57,6 +57,8 @@ struct FoldNorms : impl::FoldNormsBase<FoldNorms> {
   }
 
   static bool isZeros(Value value) {
+    if (auto expanded = value.getDefiningOp<onnx::ExpandOp>())
+      value = expanded->getOperand(0);
     auto constant = value.getDefiningOp<onnx::ConstantOp>();
     auto values = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : DenseFPElementsAttr();
     return values && values.isSplat() && values.getSplatValue<APFloat>().isZero();

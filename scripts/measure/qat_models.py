@@ -43,8 +43,9 @@ def resnet():
 def mobilenet():
     from torchvision.models import mobilenet_v2
 
-    model = mobilenet_v2(num_classes=10, width_mult=0.5, dropout=0.0)
-    model.features[0][0] = nn.Conv2d(1, 16, 3, padding=1, bias=False)
+    stages = [[1, 16, 1, 1], [6, 24, 2, 2], [6, 32, 2, 2], [6, 64, 2, 2]]
+    model = mobilenet_v2(num_classes=10, inverted_residual_setting=stages, dropout=0.0)
+    model.features[0][0] = nn.Conv2d(1, 32, 3, padding=1, bias=False)
     return model
 
 

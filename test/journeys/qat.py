@@ -79,7 +79,7 @@ class Layer:
 
     def learn(self, gradient):
         if self.case.get("learned"):
-            self.step = F(self.step - F(LR) * (gradient * self.parts).sum())
+            self.step = F(self.step - F(rate_of(self.case)) * (gradient * self.parts).sum())
 
     def read(self, x, step):
         x_value, x_passes = self.rounded_input(x, step)
@@ -87,6 +87,10 @@ class Layer:
         if step < self.case.get("observe", 0):
             return x, np.ones_like(x, bool), self.weight, np.ones_like(self.weight, bool)
         return x_value, x_passes, w_value, w_passes
+
+
+def rate_of(case):
+    return case.get("lr", LR)
 
 
 def losses_in_numpy(weights, x, labels, case):
@@ -107,9 +111,9 @@ def losses_in_numpy(weights, x, labels, case):
         gh = gx2 * x2_passes * (a > 0)
         second.learn(gx2)
         first.learn(gh @ w1)
-        second.weight -= F(LR) * ((x2.T @ g) * w2_passes)
-        first.weight -= F(LR) * ((gh.T @ x1) * w1_passes)
-        bias -= F(LR) * gh.sum(0)
+        second.weight -= F(rate_of(case)) * ((x2.T @ g) * w2_passes)
+        first.weight -= F(rate_of(case)) * ((gh.T @ x1) * w1_passes)
+        bias -= F(rate_of(case)) * gh.sum(0)
     return losses
 
 
@@ -155,13 +159,13 @@ def main():
     cases = {"channels": dict(weights="int8", activations="uint8"),
              "tensors": dict(weights="uint8", activations="int8", scales="tensor"),
              "warm-up": dict(weights="int8", activations="uint8", observe=5, freeze=12),
-             "learned": dict(weights="int8", activations="uint8", learned=True),
+             "learned": dict(weights="int8", activations="uint8", learned=True, lr=0.01),
              "blocks": dict(weights="int4", activations="none", block=8)}
     for name, case in cases.items():
         program = OUT / f"train-{name}"
         run("kedge", "compile", "model.onnx", "--shape", f"x={BATCH}x16", "--loss", "cross-entropy", "--optimizer", "sgd", *options_of(case),
             "-o", program)
-        run(program, "--data", "x=x.npy", "labels=labels.npy", "--eval-data", "x=x.npy", "labels=labels.npy", "--steps", STEPS, "--lr", LR,
+        run(program, "--data", "x=x.npy", "labels=labels.npy", "--eval-data", "x=x.npy", "labels=labels.npy", "--steps", STEPS, "--lr", rate_of(case),
             "--weight-decay", 0, "--log", f"{name}.jsonl", "--predict", f"logits={name}.npy", "--export-onnx", f"{name}.onnx",
             "--export-quantized")
         found = [json.loads(line)["loss"] for line in (OUT / f"{name}.jsonl").read_text().splitlines()]
