@@ -35,11 +35,15 @@ int64_t opsetFor(tune::FakeQuantizedAttr facts) {
 }
 
 class IntegerGraph {
+  using StateDims = std::vector<int64_t>;
+
 public:
   IntegerGraph(const model::Model &given, ModuleOp module, adapters::IntegerForm form)
       : graph{given, {}, {}}, form(form) {
     const auto opset = given.opsets.find("");
     version = opset == given.opsets.end() ? 0 : opset->second;
+    for (auto state : module.getOps<train::StateOp>())
+      symbols[state.getOnnxName().value_or(state.getSymName()).str()] = state.getSymName().str();
     for (auto state : module.getOps<train::StateOp>())
       if (auto facts = tune::fakeQuantizationOf(state))
         add(state, facts, module);
@@ -59,6 +63,7 @@ public:
             pack(*weight, node);
             continue;
           }
+          madeBy[node.output(0)] = {nodes.size(), weight};
         } else if (node.is("Clip") && madeBy.count(node.input(0))) {
           readEnds(node);
         } else if (node.is("Add") && isValue(node.input(0)) && isValue(node.input(1))) {
@@ -185,18 +190,62 @@ private:
   }
 
   void noteOutput(const Rounded &weight, model::Node &product) {
-    madeBy[product.output(0)] = {nodes.size(), &weight};
     if (weight.facts.getOutMin())
       outputs[product.output(0)] = &weight;
+    if (weight.facts.getMin() && !weight.facts.getBlock() && isAlone(product))
+      return roundBias(weight, product);
     if (!weight.norm)
       return;
     IntegerPart part;
     part.kind = IntegerPart::Kind::Bias;
     part.norm = weight.norm;
+    setBias(product, addTensor(weight.name + "_folded_bias", ElementType::Float,
+                               {graph.elements.at(weight.name + "_quantized").dims.at(0)}, weight.norm->bias,
+                               part));
+  }
+
+  static void setBias(model::Node &product, const std::string &bias) {
     product.inputs.resize(3);
-    const int64_t count = graph.elements.at(weight.name + "_quantized").dims.at(0);
-    product.inputs[2] =
-        addTensor(weight.name + "_folded_bias", ElementType::Float, {count}, weight.norm->bias, part);
+    product.inputs[2] = bias;
+  }
+
+  static bool isAlone(const model::Node &product) {
+    return product.is("Conv") ||
+           (product.is("Gemm") && product.attrFloat("alpha", 1) == 1 && product.attrFloat("beta", 1) == 1);
+  }
+
+  /// The rule of kedge-round-biases.
+  void roundBias(const Rounded &weight, model::Node &product) {
+    const model::Tensor *own =
+        product.hasInput(2) ? graph.model.graph.findInitializer(product.input(2)) : nullptr;
+    if (!weight.norm && (!own || own->dims.size() != 1 || !symbols.count(own->name)))
+      return;
+    const FlatSymbolRefAttr learned = weight.facts.getLearned();
+    IntegerPart part = partOf(IntegerPart::Kind::Bias, weight.facts.getFormat());
+    const adapters::IntegerGrid input = adapters::gridOf(weight.facts.getInput());
+    part.axis = weight.facts.getAxis() ? weight.facts.getAxis().getInt() : -1;
+    part.norm = weight.norm;
+    part.min = weight.facts.getMin().getValue().str();
+    part.max = weight.facts.getMax().getValue().str();
+    part.learned = learned ? learned.getValue().str() : "";
+    part.bias = own ? symbols.at(own->name) : "";
+    part.inputLow = input.low;
+    part.inputHigh = input.high;
+    const StateDims &dims = graph.elements.at(weight.name + "_quantized").dims;
+    const int64_t count = part.axis >= 0 ? dims.at(static_cast<size_t>(part.axis)) : own ? own->dims[0] : dims[0];
+    const std::string codes =
+        addTensor(weight.name + "_bias_quantized", ElementType::Int32, {count}, weight.symbol, part);
+    part.kind = IntegerPart::Kind::BiasScales;
+    const StateDims scaleDims = part.axis >= 0 ? StateDims{count} : StateDims{};
+    const std::string scales =
+        addTensor(weight.name + "_bias_scale", ElementType::Float, scaleDims, weight.symbol, part);
+    std::vector<model::Attribute> attributes;
+    if (part.axis >= 0)
+      attributes.push_back(model::Attribute::makeInt("axis", 0));
+    const std::string bias = weight.name + "_bias";
+    if (made.insert(bias).second)
+      make("DequantizeLinear", {codes, scales}, bias, attributes);
+    setBias(product, bias);
   }
 
   /// ONNX Runtime takes a Clip into the integers if its ends are constants; exporters write constants like x.
@@ -388,6 +437,7 @@ private:
   std::vector<model::Node> nodes;
   adapters::IntegerForm form;
   std::set<std::string> made, constants, floats, readElsewhere;
+  std::map<std::string, std::string> symbols; ///< name in the file -> state
   std::map<std::string, std::string> names; ///< value -> the weight that it is, maybe transposed
   std::map<std::string, std::string> likeness; ///< of constants that are cast to the type of a value -> them
   std::map<std::string, int> reads;

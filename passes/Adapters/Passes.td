@@ -174,6 +174,42 @@ def InsertFakeQuantization : KedgePass<"kedge-insert-fake-quantization", "mlir::
   ];
 }
 
+def RoundBiases : KedgePass<"kedge-round-biases", "mlir::ModuleOp"> {
+  let summary = "Round the biases of rounded products in evaluation, as integers of 32 bits";
+  let description = [{
+    A deployed product of integers adds its bias as an integer of 32 bits, whose step is that of the product: the input's scale times the
+    weight's. In evaluation and prediction the biases of Conv and Gemm are rounded to such steps, where input and weight are rounded; a
+    BatchNormalization that `kedge-fold-norms` multiplied into the weight becomes such a bias. Training keeps its biases and norms.
+
+    Example: `--kedge-round-biases`
+    ```mlir
+    train.state parameter @w tensor<6x4xf32>
+    train.state parameter @b tensor<6xf32>
+    func.func @model(%x: tensor<3x4xf32>, %w: tensor<6x4xf32> {train.binding = #train.binding<state @w>}, %b: tensor<6xf32> {train.binding = #train.binding<state @b>},
+                     %xs: tensor<f32>, %xz: tensor<f32>, %ws: tensor<6x1xf32>, %wz: tensor<6x1xf32>) -> tensor<3x6xf32> attributes {train.kind = #train.kind<model>} {
+      %xq = train.fake_quantize %x, %xs, %xz {high = 255 : i64, low = 0 : i64} : (tensor<3x4xf32>, tensor<f32>, tensor<f32>) -> tensor<3x4xf32>
+      %wq = train.fake_quantize %w, %ws, %wz {high = 127 : i64, low = -127 : i64} : (tensor<6x4xf32>, tensor<6x1xf32>, tensor<6x1xf32>) -> tensor<6x4xf32>
+      %y = onnx.Gemm %xq, %wq, %b {transB = true} : (tensor<3x4xf32>, tensor<6x4xf32>, tensor<6xf32>) -> tensor<3x6xf32>
+      return %y : tensor<3x6xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @model(...) -> tensor<3x6xf32> attributes {train.kind = #train.kind<model>} {
+      %xq = train.fake_quantize ...
+      %wq = train.fake_quantize ...
+      %flat = onnx.Reshape %ws {shape = array<i64: 6>} : (tensor<6x1xf32>) -> tensor<6xf32>
+      %steps = onnx.Mul %xs, %flat : (tensor<f32>, tensor<6xf32>) -> tensor<6xf32>
+      %bq = train.fake_quantize %b, %steps, %none {high = 2147483647 : i64, low = -2147483648 : i64} : (tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
+      %now = train.by_mode %b, %bq : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
+      %y = onnx.Gemm %xq, %wq, %now {transB = true} : ...
+    }
+    ```
+  }];
+  let statistics = [Counter<"biases", "that are rounded">];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect", "kedge::tune::TuneDialect"];
+}
+
 def FoldNorms : KedgePass<"kedge-fold-norms", "mlir::ModuleOp"> {
   let summary = "Multiply BatchNormalization into convolutions' weights before they are rounded";
   let description = [{

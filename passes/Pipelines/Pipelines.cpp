@@ -48,6 +48,8 @@ void addAdapterPipeline(OpPassManager &manager, const AdapterOptions &options) {
     manager.addPass(adapters::createInsertFakeQuantization(options.fakeQuantize));
   if (options.fakeQuantizes() && options.norms == adapters::Norms::Folded)
     manager.addPass(adapters::createFoldNorms());
+  if (options.fakeQuantizes())
+    manager.addPass(adapters::createRoundBiases());
   if (options.reference)
     manager.addPass(adapters::createAddReference(*options.reference));
   manager.addPass(levels::createVerifyModel());

@@ -75,6 +75,9 @@ Step stepOf(float min, float max, float low, float high) {
   return {scale, std::clamp(low - std::nearbyintf(min / scale), low, high)};
 }
 
+/// Of a weight that is 0: ONNX wants no scale of 0, and a bias beside it is in steps of it.
+constexpr float kScaleOfZeros = 0x1p-16f;
+
 /// A BatchNormalization that is multiplied into a weight; the formulas of kedge-fold-norms.
 class Norm {
 public:
@@ -115,21 +118,35 @@ public:
       : facts(piece.at(4)), type(piece[2].get<std::string>()), low(facts.at("low").get<float>()),
         high(facts.at("high").get<float>()), whole(wholeOf(piece[1].get<std::string>(), lookup)),
         groups(whole.dims, facts.at("axis").get<int64_t>(), facts.at("block").get<int64_t>()) {
-    const auto max = facts.at("max").get<std::string>();
     if (facts.contains("norm"))
       fold(Norm(facts["norm"], lookup));
-    if (max.empty())
+    if (facts.at("max").get<std::string>().empty() || facts.contains("input"))
       ofWeight();
     else
-      ofRange(piece[1].get<std::string>(), wholeOf(max, lookup).values.at(0));
+      steps = {inputStep(facts, piece[1].get<std::string>(), low, high, lookup)};
+    if (facts.contains("input"))
+      makeBias(lookup);
+  }
+
+  /// Of the range that follows the batches, and what has been learned beside it.
+  static Step inputStep(const json &facts, const std::string &min, float low, float high,
+                        const StateLookup &lookup) {
+    const float least = wholeOf(min, lookup).values.at(0),
+                most = wholeOf(facts.at("max").get<std::string>(), lookup).values.at(0);
+    if (least == 0 && most == 0)
+      fail("--export-quantized: the range '{}' has seen nothing but zeros: train for a step first", min);
+    Step step = stepOf(least, most, low, high);
     if (const auto learned = facts.at("learned").get<std::string>(); !learned.empty())
-      steps[0].scale = std::max(steps[0].scale + wholeOf(learned, lookup).values.at(0), 1e-12f);
+      step.scale = std::max(step.scale + wholeOf(learned, lookup).values.at(0), 1e-12f);
+    return step;
   }
 
   std::vector<uint8_t> bytes() const {
     const auto part = facts.at("part").get<std::string>();
-    if (part == "scales")
+    if (part == "scales" || part == "bias_scales")
       return scales();
+    if (part == "bias")
+      return biasCodes();
     if (part == "packed")
       return packedRows();
     if (part == "packed_scales")
@@ -156,11 +173,27 @@ private:
       isNothing.push_back(factor == 0);
   }
 
-  void ofRange(const std::string &min, float most) {
-    const float least = whole.values.at(0);
-    if (least == 0 && most == 0)
-      fail("--export-quantized: the range '{}' has seen nothing but zeros: train for a step first", min);
-    steps = {stepOf(least, most, low, high)};
+  /// The steps become those of the product.
+  void makeBias(const StateLookup &lookup) {
+    const json &input = facts.at("input");
+    const float scale = inputStep(facts, input.at("min").get<std::string>(), input.at("low").get<float>(),
+                                  input.at("high").get<float>(), lookup)
+                            .scale;
+    for (Step &step : steps)
+      step.scale = scale * (step.scale == 0 ? kScaleOfZeros : step.scale);
+    biases = facts.contains("norm") ? Norm(facts["norm"], lookup).bias()
+                                    : wholeOf(facts.at("of").get<std::string>(), lookup).values;
+  }
+
+  std::vector<uint8_t> biasCodes() const {
+    constexpr float limit = 2147483520; // the largest float below 2 to the 31st
+    std::vector<uint8_t> out(biases.size() * sizeof(int32_t));
+    for (size_t k = 0; k < biases.size(); ++k) {
+      const float place = std::nearbyintf(biases[k] / steps[steps.size() == 1 ? 0 : k].scale);
+      const auto code = static_cast<int32_t>(std::clamp(place, -limit, limit));
+      std::memcpy(out.data() + k * sizeof code, &code, sizeof code);
+    }
+    return out;
   }
 
   void ofWeight() {
@@ -187,7 +220,7 @@ private:
   std::vector<uint8_t> scales() const {
     std::vector<float> values;
     for (const Step &step : steps)
-      values.push_back(step.scale == 0 ? 1 : step.scale);
+      values.push_back(step.scale == 0 ? kScaleOfZeros : step.scale);
     return bytesOf(values);
   }
 
@@ -243,6 +276,7 @@ private:
   Whole whole;
   Groups groups;
   std::vector<Step> steps; ///< of each group
+  std::vector<float> biases;
   std::vector<bool> isNothing; ///< outputs that a norm's scale of 0 takes away
   size_t outputLength = 1;
 };
@@ -253,13 +287,14 @@ uint64_t sizeOfIntegers(const json &piece) {
   const auto dims = piece[3].get<std::vector<int64_t>>();
   const auto elements = static_cast<uint64_t>(productOf(dims, 0, dims.size()));
   const auto type = piece[2].get<std::string>();
-  return type == "f32" ? 4 * elements : type == "i4" ? (elements + 1) / 2 : elements;
+  return type == "f32" || type == "i32" ? 4 * elements : type == "i4" ? (elements + 1) / 2 : elements;
 }
 
 std::vector<uint8_t> integersOf(const json &piece, const StateLookup &lookup) {
   const json &facts = piece.at(4);
-  std::vector<uint8_t> bytes = facts.at("part") == "bias" ? bytesOf(Norm(facts.at("norm"), lookup).bias())
-                                                          : Integers(piece, lookup).bytes();
+  const bool isPlainBias = facts.at("part") == "bias" && !facts.contains("input");
+  std::vector<uint8_t> bytes =
+      isPlainBias ? bytesOf(Norm(facts.at("norm"), lookup).bias()) : Integers(piece, lookup).bytes();
   if (bytes.size() != sizeOfIntegers(piece))
     fail("export: integers of '{}' have {} bytes, the ONNX file expects {}; the program is damaged, compile "
          "it "

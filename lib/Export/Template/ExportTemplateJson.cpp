@@ -53,10 +53,15 @@ json integersOf(const StateElements &state) {
                      : part.kind == Kind::Bias         ? "bias"
                      : part.kind == Kind::Packed       ? "packed"
                      : part.kind == Kind::PackedScales ? "packed_scales"
+                     : part.kind == Kind::BiasScales   ? "bias_scales"
                                                        : "zero_points";
   const bool isPacked = state.dtype == model::ElementType::Int4;
   json facts = {{"part", kind},         {"low", part.low}, {"high", part.high},      {"axis", part.axis},
                 {"block", part.block}, {"max", part.max}, {"learned", part.learned}};
+  if (!part.min.empty())
+    facts["input"] = {{"min", part.min}, {"low", part.inputLow}, {"high", part.inputHigh}};
+  if (!part.bias.empty())
+    facts["of"] = part.bias;
   if (part.norm)
     facts["norm"] = {{"scale", part.norm->scale},
                      {"bias", part.norm->bias},
