@@ -99,8 +99,8 @@ private:
         names[node.output(0)] = names[node.input(0)];
       if (node.is("Constant")) {
         constants.insert(node.output(0));
-        if (const model::Tensor *value = node.attrTensorIf("value");
-            value && value->dtype == ElementType::Float)
+        const model::Tensor *value = node.attrTensorIf("value");
+        if (node.has("value_float") || (value && value->dtype == ElementType::Float))
           floats.insert(node.output(0));
       }
       if (node.is("CastLike") && floats.count(node.input(0)))

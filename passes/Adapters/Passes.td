@@ -200,9 +200,11 @@ def RoundBiases : KedgePass<"kedge-round-biases", "mlir::ModuleOp"> {
       %wq = train.fake_quantize ...
       %flat = onnx.Reshape %ws {shape = array<i64: 6>} : (tensor<6x1xf32>) -> tensor<6xf32>
       %steps = onnx.Mul %xs, %flat : (tensor<f32>, tensor<6xf32>) -> tensor<6xf32>
+      %none = onnx.Constant dense<0.000000e+00> : tensor<6xf32>
       %bq = train.fake_quantize %b, %steps, %none {high = 2147483647 : i64, low = -2147483648 : i64} : (tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
       %now = train.by_mode %b, %bq : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
       %y = onnx.Gemm %xq, %wq, %now {transB = true} : ...
+      return %y : tensor<3x6xf32>
     }
     ```
   }];

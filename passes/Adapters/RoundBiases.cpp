@@ -105,7 +105,7 @@ struct RoundBiases : impl::RoundBiasesBase<RoundBiases> {
   /// In evaluation the norm is the product's bias.
   int64_t roundFolded(onnx::ConvOp conv) {
     Operation *norm = normOf(conv), *before = norm->getOperand(0).getDefiningOp();
-    OpBuilder builder(norm->getContext());
+    PlacedBuilder builder(norm);
     builder.setInsertionPointAfter(norm);
     Location loc = norm->getLoc();
     Value scale = norm->getOperand(1), shift = norm->getOperand(2), mean = norm->getOperand(3),

@@ -12,13 +12,14 @@ from onnx import TensorProto, helper, numpy_helper
 
 OUT = pathlib.Path(sys.argv[1])
 ROWS, BATCH, STEPS, LR = 640, 32, 20, 0.1
+HIDDEN = 320  # scales of as many channels stand beside an external file, too
 F = np.float32
 GRIDS = {"int8": (-127, 127), "uint8": (0, 255), "int4": (-7, 7)}
 
 
 def write_model(numbers):
-    weights = {"first.weight": numbers.normal(size=(24, 16), scale=0.3), "first.bias": numbers.normal(size=24, scale=0.1),
-               "second.weight": numbers.normal(size=(24, 10), scale=0.3)}
+    weights = {"first.weight": numbers.normal(size=(HIDDEN, 16), scale=0.3), "first.bias": numbers.normal(size=HIDDEN, scale=0.1),
+               "second.weight": numbers.normal(size=(HIDDEN, 10), scale=0.08)}
     weights = {name: value.astype(F) for name, value in weights.items()}
     nodes = [helper.make_node("Gemm", ["x", "first.weight", "first.bias"], ["a"], transB=1), helper.make_node("Relu", ["a"], ["h"]),
              helper.make_node("MatMul", ["h", "second.weight"], ["logits"])]
@@ -27,6 +28,7 @@ def write_model(numbers):
                               [numpy_helper.from_array(value, name) for name, value in weights.items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
     onnx.save(model, OUT / "model.onnx")
+    onnx.save(model, OUT / "apart.onnx", save_as_external_data=True, location="apart.data", size_threshold=0)
     return weights
 
 
@@ -128,6 +130,8 @@ def options_of(case):
         options += ["--qat-scales", "block", "--qat-block", case["block"]]
     elif case.get("scales"):
         options += ["--qat-scales", case["scales"]]
+    if case.get("form"):
+        options += ["--qat-form", case["form"]]
     if case.get("learned"):
         options += ["--qat-learned"]
     for name in ("observe", "freeze"):
@@ -160,10 +164,12 @@ def main():
              "tensors": dict(weights="uint8", activations="int8", scales="tensor"),
              "warm-up": dict(weights="int8", activations="uint8", observe=5, freeze=12),
              "learned": dict(weights="int8", activations="uint8", learned=True, lr=0.01),
-             "blocks": dict(weights="int4", activations="none", block=8)}
+             "blocks": dict(weights="int4", activations="none", block=8),
+             "beside": dict(weights="int8", activations="uint8", model="apart.onnx"),
+             "packed": dict(weights="int4", activations="none", block=16, form="matmulnbits")}
     for name, case in cases.items():
         program = OUT / f"train-{name}"
-        run("kedge", "compile", "model.onnx", "--shape", f"x={BATCH}x16", "--loss", "cross-entropy", "--optimizer", "sgd", *options_of(case),
+        run("kedge", "compile", case.get("model", "model.onnx"), "--shape", f"x={BATCH}x16", "--loss", "cross-entropy", "--optimizer", "sgd", *options_of(case),
             "-o", program)
         run(program, "--data", "x=x.npy", "labels=labels.npy", "--eval-data", "x=x.npy", "labels=labels.npy", "--steps", STEPS, "--lr", rate_of(case),
             "--weight-decay", 0, "--log", f"{name}.jsonl", "--predict", f"logits={name}.npy", "--export-onnx", f"{name}.onnx",
@@ -180,7 +186,7 @@ def main():
             assert np.abs(mine - theirs).max() <= limit, f"{name}, {form}: logits are {np.abs(mine - theirs).max()} away, limit {limit}"
             assert (np.abs(mine - theirs) > step).mean() < 0.001, f"{name}, {form}: too many logits are more than a step away"
             assert (mine.argmax(1) == theirs.argmax(1)).mean() >= 0.999
-        kinds = sorted({str(initializer(model, f"{w}_quantized").dtype) for w in ("first.weight", "second.weight")})
+        kinds = sorted({str(initializer(model, f"{w}_{'packed' if case.get('form') else 'quantized'}").dtype) for w in ("first.weight", "second.weight")})
         print(f"{name}: {STEPS} losses as in numpy, {kinds[0]} weights, logits as in ONNX Runtime")
 
 
