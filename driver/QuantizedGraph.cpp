@@ -18,7 +18,7 @@ struct Rounded {
   std::string name, symbol;
   tune::FakeQuantizedAttr facts;
   std::string stem, outStem; ///< of the names of what its ranges become
-  std::optional<exporter::NormStates> norm;
+  std::optional<exporter::NormStates> folded;
 };
 
 ElementType typeOf(Format format) {
@@ -76,7 +76,7 @@ public:
     for (const auto &[output, weight] : outputs)
       if (!made.count(roundedName(output, weight->outStem)))
         fail("the sum that reads '{}' is not where it was: integers in it are not available yet", output);
-    if (form == adapters::IntegerForm::MatMulNBits && graph.domains.empty())
+    if (form == adapters::IntegerForm::MatMulNBits && graph.operators.empty())
       fail("--qat-form matmulnbits: no int4 weight in blocks is read by products alone");
     dropUnused();
     return std::move(graph);
@@ -129,8 +129,9 @@ private:
   void pack(const Rounded &weight, const model::Node &product) {
     const int64_t block = weight.facts.getBlock().getInt(), axis = weight.facts.getAxis().getInt();
     if (block < 16 || (block & (block - 1)) != 0)
-      fail("--qat-form matmulnbits: ONNX Runtime wants blocks of 16, 32, 64 and so on, --qat-block {} is none",
-           block);
+      fail(
+          "--qat-form matmulnbits: ONNX Runtime wants blocks of 16, 32, 64 and so on, --qat-block {} is none",
+          block);
     if (product.is("Gemm") && (product.attrFloat("alpha", 1) != 1 || product.attrFloat("beta", 1) != 1 ||
                                product.attrBool("transA", false)))
       fail("--qat-form matmulnbits: {} has an alpha, beta or transA, which is not available yet",
@@ -153,7 +154,7 @@ private:
               model::Attribute::makeInt("accuracy_level", 1)});
     nodes.back().domain = "com.microsoft";
     nodes.back().opset = 1;
-    graph.domains["com.microsoft"] = 1;
+    graph.operators["com.microsoft"] = 1;
     if (hasBias)
       make("Add", {result, product.input(2)}, y);
   }
@@ -170,7 +171,8 @@ private:
     return !constants.count(name) && !names.count(name) && !graph.model.graph.findInitializer(name);
   }
 
-  /// A BatchNormalization behind a product: taken away, and its result becomes the product's, where the weight holds it.
+  /// A BatchNormalization behind a product: taken away, and its result becomes the product's, where the
+  /// weight holds it.
   bool takeNorm(const model::Node &node) {
     if (!node.is("BatchNormalization") || reads[node.input(0)] != 1)
       return false;
@@ -178,7 +180,7 @@ private:
     if (product == madeBy.end())
       return false;
     const auto [at, weight] = product->second;
-    if (weight->norm) {
+    if (weight->folded) {
       nodes[at].outputs[0] = node.output(0);
       madeBy[node.output(0)] = product->second;
     }
@@ -186,7 +188,7 @@ private:
       outputs.erase(node.input(0));
       outputs[node.output(0)] = weight;
     }
-    return weight->norm.has_value();
+    return weight->folded.has_value();
   }
 
   void noteOutput(const Rounded &weight, model::Node &product) {
@@ -194,14 +196,14 @@ private:
       outputs[product.output(0)] = &weight;
     if (weight.facts.getMin() && !weight.facts.getBlock() && isAlone(product))
       return roundBias(weight, product);
-    if (!weight.norm)
+    if (!weight.folded)
       return;
     IntegerPart part;
     part.kind = IntegerPart::Kind::Bias;
-    part.norm = weight.norm;
-    setBias(product, addTensor(weight.name + "_folded_bias", ElementType::Float,
-                               {graph.elements.at(weight.name + "_quantized").dims.at(0)}, weight.norm->bias,
-                               part));
+    part.norm = weight.folded;
+    setBias(product,
+            addTensor(weight.name + "_folded_bias", ElementType::Float,
+                      {graph.elements.at(weight.name + "_quantized").dims.at(0)}, weight.folded->bias, part));
   }
 
   static void setBias(model::Node &product, const std::string &bias) {
@@ -218,13 +220,13 @@ private:
   void roundBias(const Rounded &weight, model::Node &product) {
     const model::Tensor *own =
         product.hasInput(2) ? graph.model.graph.findInitializer(product.input(2)) : nullptr;
-    if (!weight.norm && (!own || own->dims.size() != 1 || !symbols.count(own->name)))
+    if (!weight.folded && (!own || own->dims.size() != 1 || !symbols.count(own->name)))
       return;
     const FlatSymbolRefAttr learned = weight.facts.getLearned();
     IntegerPart part = partOf(IntegerPart::Kind::Bias, weight.facts.getFormat());
     const adapters::IntegerGrid input = adapters::gridOf(weight.facts.getInput());
     part.axis = weight.facts.getAxis() ? weight.facts.getAxis().getInt() : -1;
-    part.norm = weight.norm;
+    part.norm = weight.folded;
     part.min = weight.facts.getMin().getValue().str();
     part.max = weight.facts.getMax().getValue().str();
     part.learned = learned ? learned.getValue().str() : "";
@@ -232,7 +234,9 @@ private:
     part.inputLow = input.low;
     part.inputHigh = input.high;
     const StateDims &dims = graph.elements.at(weight.name + "_quantized").dims;
-    const int64_t count = part.axis >= 0 ? dims.at(static_cast<size_t>(part.axis)) : own ? own->dims[0] : dims[0];
+    const int64_t count = part.axis >= 0 ? dims.at(static_cast<size_t>(part.axis))
+                          : own          ? own->dims[0]
+                                         : dims[0];
     const std::string codes =
         addTensor(weight.name + "_bias_quantized", ElementType::Int32, {count}, weight.symbol, part);
     part.kind = IntegerPart::Kind::BiasScales;
@@ -288,7 +292,9 @@ private:
   }
 
   void add(train::StateOp state, tune::FakeQuantizedAttr facts, ModuleOp module) {
-    Rounded weight{state.getOnnxName().value_or(state.getSymName()).str(), state.getSymName().str(), facts,
+    Rounded weight{state.getOnnxName().value_or(state.getSymName()).str(),
+                   state.getSymName().str(),
+                   facts,
                    "",
                    "",
                    normOf(state)};
@@ -314,12 +320,10 @@ private:
     if (!norm)
       return {};
     const FlatSymbolRefAttr product = norm.getProductBias();
-    return exporter::NormStates{norm.getScale().getValue().str(),
-                                norm.getBias().getValue().str(),
-                                norm.getMean().getValue().str(),
-                                norm.getVariance().getValue().str(),
-                                product ? product.getValue().str() : "",
-                                norm.getEpsilon().getValueAsDouble()};
+    return exporter::NormStates{
+        norm.getScale().getValue().str(),        norm.getBias().getValue().str(),
+        norm.getMean().getValue().str(),         norm.getVariance().getValue().str(),
+        product ? product.getValue().str() : "", norm.getEpsilon().getValueAsDouble()};
   }
 
   std::string make(const char *type, std::vector<std::string> inputs, const std::string &output,
@@ -376,7 +380,7 @@ private:
       IntegerPart part = partOf(kind, facts.getFormat());
       part.axis = facts.getAxis() ? facts.getAxis().getInt() : -1;
       part.block = facts.getBlock() ? facts.getBlock().getInt() : 0;
-      part.norm = weight.norm;
+      part.norm = weight.folded;
       return part;
     };
     const IntegerPart codes = part(IntegerPart::Kind::Codes);
@@ -437,11 +441,11 @@ private:
   std::vector<model::Node> nodes;
   adapters::IntegerForm form;
   std::set<std::string> made, constants, floats, readElsewhere;
-  std::map<std::string, std::string> symbols; ///< name in the file -> state
-  std::map<std::string, std::string> names; ///< value -> the weight that it is, maybe transposed
+  std::map<std::string, std::string> symbols;  ///< name in the file -> state
+  std::map<std::string, std::string> names;    ///< value -> the weight that it is, maybe transposed
   std::map<std::string, std::string> likeness; ///< of constants that are cast to the type of a value -> them
   std::map<std::string, int> reads;
-  std::map<std::string, const Rounded *> inputs, outputs; ///< values that sums read rounded
+  std::map<std::string, const Rounded *> inputs, outputs;           ///< values that sums read rounded
   std::map<std::string, std::pair<size_t, const Rounded *>> madeBy; ///< result -> product among `nodes`
 };
 

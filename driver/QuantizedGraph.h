@@ -14,7 +14,7 @@ struct QuantizedGraph {
   model::Model model;
   /// What the program makes of its states, by the names of new initializers.
   std::map<std::string, exporter::StateElements> elements;
-  std::map<std::string, int64_t> domains; ///< of new operators
+  std::map<std::string, int64_t> operators; ///< domains of new ones, with their versions
 };
 
 /// Whether `module` rounds a weight.

@@ -232,7 +232,7 @@ static json quantizedExportTemplate(ModuleOp module, const lint::Report &report,
     const QuantizedGraph changed =
         withIntegers(report.inference ? *report.inference : *report.exported, module, form);
     exporter::Edits edits = inferenceEdits(module, report, changed.model);
-    edits.domains = changed.domains;
+    edits.domains = changed.operators;
     for (auto &[place, graph] : edits.graphs)
       for (exporter::NewTensor &fresh : graph.initializers)
         if (const auto found = changed.elements.find(fresh.name); found != changed.elements.end())

@@ -103,8 +103,8 @@ struct FoldNorms : impl::FoldNormsBase<FoldNorms> {
     return onnx::ReshapeOp::create(builder, loc, factor, builder.getDenseI64ArrayAttr(shape));
   }
 
-  /// conv(x, round(w s)) / s, normalised: as evaluation and the deployed file have it, since s is of the running
-  /// variance; in training, what the batch's own statistics normalise is that of the rounded weight.
+  /// conv(x, round(w s)) / s, normalised: as evaluation and the deployed file have it, since s is of the
+  /// running variance; in training, what the batch's own statistics normalise is that of the rounded weight.
   void fold(BlockArgument weight, const NormedConv &found) {
     SmallVector<OpOperand *> reads;
     Operation *first = found.conv;
@@ -121,8 +121,7 @@ struct FoldNorms : impl::FoldNormsBase<FoldNorms> {
         train::InvStdOp::create(builder, loc, variance.getType(), variance, found.facts.getEpsilon()));
     Value isNone = onnx::EqualOp::create(builder, loc, factor, scalarLike(builder, loc, factor, 0));
     factor = onnx::WhereOp::create(builder, loc, isNone, scalarLike(builder, loc, factor, 1), factor);
-    Value folded =
-        onnx::MulOp::create(builder, loc, weight, along(builder, loc, factor, rankOf(weight), 0));
+    Value folded = onnx::MulOp::create(builder, loc, weight, along(builder, loc, factor, rankOf(weight), 0));
     for (OpOperand *read : reads)
       read->set(folded);
     apart(found, factor);

@@ -48,7 +48,7 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
   func::FuncOp model;
   llvm::DenseMap<Value, RoundedValue> ranges;
   llvm::DenseMap<Operation *, Owner> products; ///< with a weight that no other product reads
-  llvm::DenseMap<Value, Value> sumsOf;            ///< results of products, rounded for sums
+  llvm::DenseMap<Value, Value> sumsOf;         ///< results of products, rounded for sums
   int64_t followed = 0;
 
   void run() override {
@@ -141,8 +141,8 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
     if (scales == Granularity::Block)
       length = builder.getI64IntegerAttr(block);
     weight.state->setAttr(tune::fakeQuantizedName,
-                          tune::FakeQuantizedAttr::get(&getContext(), format, axis, length, range.min, range.max,
-                                                       range.learned, {}, {}, {}, inputFormat()));
+                          tune::FakeQuantizedAttr::get(&getContext(), format, axis, length, range.min,
+                                                       range.max, range.learned, {}, {}, {}, inputFormat()));
   }
 
   // --- Weights -------------------------------------------------------------------------------------------
@@ -215,8 +215,7 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
     PlacedBuilder builder(site.op);
     if (alone) // before all products that read it
       builder.setInsertionPointAfterValue(x);
-    Value rounded =
-        follow(builder, site.op->getLoc(), {weight.state, weight.path() + ".input"}, x, range);
+    Value rounded = follow(builder, site.op->getLoc(), {weight.state, weight.path() + ".input"}, x, range);
     site.op->setOperand(0, rounded);
     if (alone)
       ranges[x] = {range, rounded, weight.state};
@@ -275,10 +274,9 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
     builder.setInsertionPointAfter(owner.state);
     auto type = RankedTensorType::get({}, builder.getF32Type());
     const std::string name = owner.path + suffix.str();
-    auto state = train::StateOp::create(builder, owner.state.getLoc(), name, role, type,
-                                        builder.getUnitAttr(), builder.getStringAttr(name),
-                                        FlatSymbolRefAttr(), /*decay=*/role == train::Role::Buffer,
-                                        APFloat(1.0), dist::ShardingAttr());
+    auto state = train::StateOp::create(
+        builder, owner.state.getLoc(), name, role, type, builder.getUnitAttr(), builder.getStringAttr(name),
+        FlatSymbolRefAttr(), /*decay=*/role == train::Role::Buffer, APFloat(1.0), dist::ShardingAttr());
     return FlatSymbolRefAttr::get(state.getSymNameAttr());
   }
 
@@ -324,12 +322,12 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
     const auto facts = tune::fakeQuantizationOf(state);
     const bool ofOutput = bool(output.min);
     state->setAttr(tune::fakeQuantizedName,
-                   tune::FakeQuantizedAttr::get(
-                       &getContext(), facts.getFormat(), facts.getAxis(), facts.getBlock(), facts.getMin(),
-                       facts.getMax(), facts.getLearned(),
-                       ofOutput ? facts.getSums() : UnitAttr::get(&getContext()),
-                       ofOutput ? output.min : facts.getOutMin(), ofOutput ? output.max : facts.getOutMax(),
-                       facts.getInput()));
+                   tune::FakeQuantizedAttr::get(&getContext(), facts.getFormat(), facts.getAxis(),
+                                                facts.getBlock(), facts.getMin(), facts.getMax(),
+                                                facts.getLearned(),
+                                                ofOutput ? facts.getSums() : UnitAttr::get(&getContext()),
+                                                ofOutput ? output.min : facts.getOutMin(),
+                                                ofOutput ? output.max : facts.getOutMax(), facts.getInput()));
   }
 
   /// What makes the value, before a BatchNormalization that alone reads it.

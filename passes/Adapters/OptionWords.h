@@ -15,7 +15,7 @@ enum class Activations { UInt8, Int8, None };
 /// How a deployed model has integers.
 enum class IntegerForm { Pairs, MatMulNBits };
 /// What becomes of BatchNormalization behind a convolution whose weight is rounded.
-enum class Norms { Folded, Apart };
+enum class NormFolding { Folded, Apart };
 
 } // namespace kedge::adapters
 
@@ -47,9 +47,9 @@ template <> struct kedge::Words<kedge::adapters::Activations> {
                                                          {None, "none", "they stay as they are"}};
 };
 
-template <> struct kedge::Words<kedge::adapters::Norms> {
-  using enum adapters::Norms;
-  static constexpr Word<adapters::Norms> list[] = {
+template <> struct kedge::Words<kedge::adapters::NormFolding> {
+  using enum adapters::NormFolding;
+  static constexpr Word<adapters::NormFolding> list[] = {
       {Folded, "folded", "multiplied into the weight before that is rounded"},
       {Apart, "apart", "a node of its own in the deployed model"}};
 };

@@ -38,7 +38,8 @@ struct RoundBiases : impl::RoundBiasesBase<RoundBiases> {
     addStatistic("biases", count);
   }
 
-  /// The steps of the product's integers: its input's scale times its weight's. Null where one is not rounded, or in blocks.
+  /// The steps of the product's integers: its input's scale times its weight's. Null where one is not
+  /// rounded, or in blocks.
   static std::pair<train::FakeQuantizeOp, train::FakeQuantizeOp> roundings(Operation *product) {
     return {product->getOperand(0).getDefiningOp<train::FakeQuantizeOp>(),
             product->getOperand(1).getDefiningOp<train::FakeQuantizeOp>()};
@@ -67,8 +68,7 @@ struct RoundBiases : impl::RoundBiasesBase<RoundBiases> {
     auto type = cast<RankedTensorType>(steps.getType());
     Value zero = splat(builder, loc, type, 0);
     return train::FakeQuantizeOp::create(
-        builder, loc, bias, steps, zero,
-        builder.getI64IntegerAttr(std::numeric_limits<int32_t>::min()),
+        builder, loc, bias, steps, zero, builder.getI64IntegerAttr(std::numeric_limits<int32_t>::min()),
         builder.getI64IntegerAttr(std::numeric_limits<int32_t>::max()), FloatAttr());
   }
 
@@ -110,14 +110,14 @@ struct RoundBiases : impl::RoundBiasesBase<RoundBiases> {
     Location loc = norm->getLoc();
     Value scale = norm->getOperand(1), shift = norm->getOperand(2), mean = norm->getOperand(3),
           variance = norm->getOperand(4);
-    Value factor = onnx::MulOp::create(
-        builder, loc, scale,
-        train::InvStdOp::create(builder, loc, variance.getType(), variance,
-                                norm->getAttrOfType<FloatAttr>("epsilon")));
+    Value factor = onnx::MulOp::create(builder, loc, scale,
+                                       train::InvStdOp::create(builder, loc, variance.getType(), variance,
+                                                               norm->getAttrOfType<FloatAttr>("epsilon")));
     Value from = mean;
     if (auto add = dyn_cast<onnx::AddOp>(before)) {
       const SmallVector<int64_t> flat(shapeOf(mean));
-      Value own = onnx::ReshapeOp::create(builder, loc, add->getOperand(1), builder.getDenseI64ArrayAttr(flat));
+      Value own =
+          onnx::ReshapeOp::create(builder, loc, add->getOperand(1), builder.getDenseI64ArrayAttr(flat));
       from = onnx::SubOp::create(builder, loc, mean, own);
     }
     Value bias = onnx::SubOp::create(builder, loc, shift, onnx::MulOp::create(builder, loc, from, factor));

@@ -46,7 +46,7 @@ void addAdapterPipeline(OpPassManager &manager, const AdapterOptions &options) {
     manager.addPass(adapters::createQuantizeWeights(options.quantize));
   if (options.fakeQuantizes())
     manager.addPass(adapters::createInsertFakeQuantization(options.fakeQuantize));
-  if (options.fakeQuantizes() && options.norms == adapters::Norms::Folded)
+  if (options.fakeQuantizes() && options.norms == adapters::NormFolding::Folded)
     manager.addPass(adapters::createFoldNorms());
   if (options.fakeQuantizes())
     manager.addPass(adapters::createRoundBiases());

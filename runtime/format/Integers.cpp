@@ -241,7 +241,8 @@ private:
     const auto block = facts.at("block").get<size_t>();
     forEachRow([&](size_t first, size_t pitch, size_t inputs) {
       for (size_t k = 0; k < inputs; k += block) {
-        const float scale = steps[static_cast<size_t>(groups.of(static_cast<int64_t>(first + k * pitch)))].scale;
+        const float scale =
+            steps[static_cast<size_t>(groups.of(static_cast<int64_t>(first + k * pitch)))].scale;
         values.push_back(scale == 0 ? 1 : scale);
       }
     });

@@ -33,18 +33,20 @@ void addQuantizationOptions(CLI::App &command, pipelines::AdapterOptions &o) {
       ->capture_default_str();
   flags
       .word("--qat-batchnorm", o.norms,
-            "behind a convolution: folded into its weight before that is rounded, as the deployed model has it, or "
+            "after a convolution: folded into its weight before that is rounded, as the deployed model has "
+            "it, or "
             "apart")
       ->capture_default_str();
   flags
       .word("--qat-form", o.integerForm,
-            "what --export-quantized writes for int4 weights in blocks: qdq (QuantizeLinear, DequantizeLinear), or "
+            "what --export-quantized writes for int4 weights in blocks: qdq (QuantizeLinear, "
+            "DequantizeLinear), or "
             "matmulnbits, ONNX Runtime's own operator")
       ->capture_default_str();
   flags.add("--qat-sums", o.fakeQuantize.sums,
-             "residual sums read rounded values, too, so that convolutions before them give integers");
+            "residual sums read rounded values, too, so that convolutions before them give integers");
   flags.add("--qat-learned", o.fakeQuantize.learned,
-             "the scales of inputs are parameters (LSQ); the ranges observed give the first ones");
+            "the scales of inputs are parameters (LSQ); the ranges observed give the first ones");
 }
 
 static void checkCombinations(const driver::CompileOptions &o) {
@@ -68,8 +70,9 @@ static void checkCombinations(const driver::CompileOptions &o) {
 void checkQuantizationOptions(const CLI::App &command, const driver::CompileOptions &o) {
   const adapters::InsertFakeQuantizationOptions &qat = o.model.adapters.fakeQuantize;
   const auto given = [&](const char *flag) { return command.get_option(flag)->count() > 0; };
-  for (const char *flag : {"--qat-scales", "--qat-block", "--qat-activations", "--qat-averaging",
-                           "--qat-observe", "--qat-freeze", "--qat-batchnorm", "--qat-sums", "--qat-learned", "--qat-form"})
+  for (const char *flag :
+       {"--qat-scales", "--qat-block", "--qat-activations", "--qat-averaging", "--qat-observe",
+        "--qat-freeze", "--qat-batchnorm", "--qat-sums", "--qat-learned", "--qat-form"})
     if (given(flag) && qat.weights.empty())
       fail("{} needs --qat REGEX=int8|uint8|int4, which it describes", flag);
   if (given("--qat-block") && qat.scales != adapters::Granularity::Block)

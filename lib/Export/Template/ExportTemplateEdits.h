@@ -17,8 +17,9 @@ struct NormStates {
 
 /// What an exported file of integers has of a state: a weight, or the lower end of a range whose other end is
 /// the state `max`. The integers are `low` to `high`; scales are one, one for each index of `axis`, or one
-/// for each block along it (runtime/format/Integers.h). Packed: as MatMulNBits reads them. Of a bias: codes of 32 bits, whose
-/// steps are the weight's and the input's. `learned` is a state that is added to a range's scale.
+/// for each block along it (runtime/format/Integers.h). Packed: as MatMulNBits reads them. Of a bias: codes
+/// of 32 bits, whose steps are the weight's and the input's. `learned` is a state that is added to a range's
+/// scale.
 struct IntegerPart {
   enum class Kind { Codes, Scales, ZeroPoints, Bias, Packed, PackedScales, BiasScales } kind = Kind::Codes;
   int64_t low = 0, high = 0;

@@ -56,7 +56,7 @@ json integersOf(const StateElements &state) {
                      : part.kind == Kind::BiasScales   ? "bias_scales"
                                                        : "zero_points";
   const bool isPacked = state.dtype == model::ElementType::Int4;
-  json facts = {{"part", kind},         {"low", part.low}, {"high", part.high},      {"axis", part.axis},
+  json facts = {{"part", kind},        {"low", part.low}, {"high", part.high},      {"axis", part.axis},
                 {"block", part.block}, {"max", part.max}, {"learned", part.learned}};
   if (!part.min.empty())
     facts["input"] = {{"min", part.min}, {"low", part.inputLow}, {"high", part.inputHigh}};

@@ -110,9 +110,7 @@ LogicalResult FakeQuantizeOp::buildGradient(OpBuilder &builder, ValueRange resul
   return success();
 }
 
-bool FakeQuantizeOp::isDifferentiableOperand(unsigned index) {
-  return index < 2;
-}
+bool FakeQuantizeOp::isDifferentiableOperand(unsigned index) { return index < 2; }
 
 LogicalResult FakeQuantizeGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                                    SmallVectorImpl<Type> &types) {
@@ -128,8 +126,8 @@ void FakeQuantizeGradOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v,
   results.push_back(b.select(b.logicalOr(isZero(b, v[2]), inside), v[0], number(b, v[0], 0)));
 }
 
-LogicalResult FakeQuantizeScaleGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                                        SmallVectorImpl<Type> &types) {
+LogicalResult FakeQuantizeScaleGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
   types.push_back(adaptor.getGrad().getType());
   return success();
 }
