@@ -38,7 +38,8 @@ def write_model(numbers):
     conv("b", "last", 8, 8)
     nodes.append(helper.make_node("Add", ["last", "a"], ["sum"]))
     nodes.append(helper.make_node("Relu", ["sum"], ["c"]))
-    nodes.append(helper.make_node("Flatten", ["c"], ["flat"]))
+    conv("c", "next", 8, 8)
+    nodes.append(helper.make_node("Flatten", ["next"], ["flat"]))
     weights["head.weight"], weights["head.bias"] = numbers.normal(size=(4, 512), scale=0.05), numbers.normal(size=4, scale=0.1)
     nodes.append(helper.make_node("Gemm", ["flat", "head.weight", "head.bias"], ["logits"], transB=1))
     graph = helper.make_graph(nodes, "convnet", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", 1, 8, 8])],
