@@ -228,11 +228,12 @@ static json adapterExportTemplate(ModuleOp module, const lint::Report &report,
 /// With weights in integers; a text where the file has no place for them.
 static json quantizedExportTemplate(ModuleOp module, const lint::Report &report,
                                     const exporter::ExportTemplateOptions &options,
-                                    std::vector<uint8_t> &data) {
+                                    adapters::IntegerForm form, std::vector<uint8_t> &data) {
   try {
     const QuantizedGraph changed =
-        withIntegers(report.inference ? *report.inference : *report.exported, module);
+        withIntegers(report.inference ? *report.inference : *report.exported, module, form);
     exporter::Edits edits = inferenceEdits(module, report, changed.model);
+    edits.domains = changed.operators;
     for (auto &[place, graph] : edits.graphs)
       for (exporter::NewTensor &fresh : graph.initializers)
         if (const auto found = changed.elements.find(fresh.name); found != changed.elements.end())
@@ -243,7 +244,8 @@ static json quantizedExportTemplate(ModuleOp module, const lint::Report &report,
   }
 }
 
-json exportTemplates(ModuleOp module, const lint::Report &report, bool embed, std::vector<uint8_t> &data) {
+json exportTemplates(ModuleOp module, const lint::Report &report, bool embed, adapters::IntegerForm form,
+                     std::vector<uint8_t> &data) {
   const model::Model &original = *report.loaded;
   exporter::Edits edits = exporter::editsBetween(original, *report.exported);
   takeFromStates(module, *report.exported, edits);
@@ -267,7 +269,7 @@ json exportTemplates(ModuleOp module, const lint::Report &report, bool embed, st
                    [](train::StateOp state) { return bool(tune::adapterOf(state)); }))
     result["adapters"] = adapterExportTemplate(module, report, options, data);
   if (roundsWeights(module))
-    result["quantized"] = quantizedExportTemplate(module, report, options, data);
+    result["quantized"] = quantizedExportTemplate(module, report, options, form, data);
   return result;
 }
 

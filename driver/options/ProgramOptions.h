@@ -16,7 +16,7 @@ nlohmann::json programOptions(const CompileOptions &options, const nlohmann::jso
                               mlir::ModuleOp module);
 /// The exported file as skeletons, in inference and in training mode; literals go to `data`.
 nlohmann::json exportTemplates(mlir::ModuleOp module, const lint::Report &report, bool embed,
-                               std::vector<uint8_t> &data);
+                               adapters::IntegerForm form, std::vector<uint8_t> &data);
 
 /// The kernels as tools of MLIR read them: without places in the model, nothing left out.
 std::string kernelText(mlir::ModuleOp module);

@@ -70,9 +70,9 @@ exporter::ProgramFacts ProgramBuilder::facts(std::vector<uint8_t> &data) {
   program.options[abi::key::fileInputs] = compilation.fileInputs();
   program.plan = compilation.report();
   program.labels = loss.value("labels", "");
-  program.skeleton = compilation.isEdited()
-                         ? nlohmann::json::object({{"refused", options.resumedFrom}})
-                         : exportTemplates(module, findings, options.output.embedWeights, data);
+  program.skeleton = compilation.isEdited() ? nlohmann::json::object({{"refused", options.resumedFrom}})
+                                            : exportTemplates(module, findings, options.output.embedWeights,
+                                                              options.model.adapters.integerForm, data);
   program.target = options.onGpu() ? gpuTarget(data) : KernelLevels(options.machine.cpus).target();
   return program;
 }

@@ -1,3 +1,4 @@
+#include "kedge/Dialect/ONNX/Composite/CompositeOps.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/Math/LogicOps.h"
@@ -9,10 +10,12 @@
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/ElementwiseOps.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "kedge/Dialect/Train/Quantized/FakeQuantizeOps.h"
 #include "kedge/Support/Assert.h"
 #include "passes/Adapters/AdapterSites.h"
 #include "passes/Adapters/Passes.h"
+#include <cmath>
 
 namespace kedge::adapters {
 #define GEN_PASS_DEF_INSERTFAKEQUANTIZATION
@@ -22,15 +25,30 @@ namespace {
 using namespace mlir;
 using tune::Format;
 
-/// Where the range of a product's input is kept.
+/// Where the range of a product's input is kept, and what is added to its scale.
 struct Range {
-  FlatSymbolRefAttr min, max;
+  FlatSymbolRefAttr min, max, learned;
+};
+
+/// Of a state: what the names of its ranges begin with.
+struct Owner {
+  train::StateOp state;
+  std::string path;
+};
+
+/// A value, rounded.
+struct RoundedValue {
+  Range range;
+  Value value;
+  train::StateOp owner;
 };
 
 struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuantization> {
   using Base::Base;
   func::FuncOp model;
-  llvm::DenseMap<Value, std::pair<Range, Value>> ranges; ///< of inputs, and what they are rounded to
+  llvm::DenseMap<Value, RoundedValue> ranges;
+  llvm::DenseMap<Operation *, Owner> products; ///< with a weight that no other product reads
+  llvm::DenseMap<Value, Value> sumsOf;         ///< results of products, rounded for sums
   int64_t followed = 0;
 
   void run() override {
@@ -40,6 +58,8 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
       return signalPassFailure();
     }
     ranges.clear();
+    products.clear();
+    sumsOf.clear();
     followed = 0;
     int64_t count = 0;
     const auto unused = applyRules<FakeQuantizeRule>(
@@ -58,6 +78,8 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
                                  << "': no weight of a MatMul, Gemm or Conv has such a name";
       return signalPassFailure();
     }
+    if (sums)
+      roundSums();
     addStatistic("weights", count);
     addStatistic("ranges", followed);
   }
@@ -109,6 +131,8 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
     if (activations != Activations::None)
       for (const Site &site : weight.sites)
         roundInput(weight, site, range);
+    if (weight.sites.size() == 1)
+      products[weight.sites.front().op] = {weight.state, weight.path()};
     roundWeight(weight, format);
     OpBuilder builder(&getContext());
     IntegerAttr axis, length;
@@ -118,7 +142,7 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
       length = builder.getI64IntegerAttr(block);
     weight.state->setAttr(tune::fakeQuantizedName,
                           tune::FakeQuantizedAttr::get(&getContext(), format, axis, length, range.min,
-                                                       range.max, inputFormat()));
+                                                       range.max, range.learned, {}, {}, {}, inputFormat()));
   }
 
   // --- Weights -------------------------------------------------------------------------------------------
@@ -167,8 +191,14 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
                int64_t lowest) {
     IntegerAttr low = builder.getI64IntegerAttr(grid.low), high = builder.getI64IntegerAttr(grid.high);
     auto scale = train::RangeScaleOp::create(builder, loc, min, max, low, high);
-    return train::FakeQuantizeOp::create(builder, loc, x, warmedUp(builder, loc, scale.getScale()),
-                                         scale.getZero(), builder.getI64IntegerAttr(lowest), high);
+    return rounded(builder, loc, x, scale.getScale(), scale.getZero(), lowest, grid.high, {});
+  }
+
+  Value rounded(OpBuilder &builder, Location loc, Value x, Value scale, Value zero, int64_t lowest,
+                int64_t highest, FloatAttr learning) {
+    return train::FakeQuantizeOp::create(builder, loc, x, warmedUp(builder, loc, scale), zero,
+                                         builder.getI64IntegerAttr(lowest),
+                                         builder.getI64IntegerAttr(highest), learning);
   }
 
   // --- Inputs --------------------------------------------------------------------------------------------
@@ -178,27 +208,29 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
     Value x = site.op->getOperand(0);
     const bool alone = weight.sites.size() == 1;
     if (auto found = ranges.find(x); alone && found != ranges.end()) {
-      range = found->second.first;
-      site.op->setOperand(0, found->second.second);
+      range = found->second.range;
+      site.op->setOperand(0, found->second.value);
       return;
     }
     PlacedBuilder builder(site.op);
     if (alone) // before all products that read it
       builder.setInsertionPointAfterValue(x);
-    Value rounded = follow(builder, site.op->getLoc(), weight, x, range);
+    Value rounded = follow(builder, site.op->getLoc(), {weight.state, weight.path() + ".input"}, x, range);
     site.op->setOperand(0, rounded);
     if (alone)
-      ranges[x] = {range, rounded};
+      ranges[x] = {range, rounded, weight.state};
   }
 
-  Value follow(OpBuilder &builder, Location loc, AdaptedWeight &weight, Value x, Range &range) {
+  Value follow(OpBuilder &builder, Location loc, Owner owner, Value x, Range &range) {
     const SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, rankOf(x)));
     Value least = onnx::ReduceMinOp::create(builder, loc, x, all, false),
           most = onnx::ReduceMaxOp::create(builder, loc, x, all, false);
     const bool isFirst = !range.min;
     if (isFirst) {
-      range.max = addRange(weight, ".input_max"); // stands behind the weight's, after the one made next
-      range.min = addRange(weight, ".input_min");
+      if (learned) // stands behind the weight's, after the ones made next
+        range.learned = addScalar(owner, "_step", train::Role::Parameter);
+      range.max = addScalar(owner, "_max", train::Role::Buffer);
+      range.min = addScalar(owner, "_min", train::Role::Buffer);
       ++followed;
     }
     Value min = argumentOf(range.min), max = argumentOf(range.max);
@@ -213,18 +245,97 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
     Value nowMin = train::ByModeOp::create(builder, loc, newMin, min),
           nowMax = train::ByModeOp::create(builder, loc, newMax, max);
     const IntegerGrid grid = gridOf(inputFormat());
-    return onGrid(builder, loc, x, nowMin, nowMax, grid, inputFormat() == Format::Int8 ? -128 : grid.low);
+    const int64_t lowest = inputFormat() == Format::Int8 ? -128 : grid.low;
+    return learned ? onLearnedGrid(builder, loc, x, nowMin, nowMax, lowest, range)
+                   : onGrid(builder, loc, x, nowMin, nowMax, grid, lowest);
   }
 
-  FlatSymbolRefAttr addRange(AdaptedWeight &weight, StringRef suffix) {
+  /// The scale is that of the range, which stays, and a parameter.
+  Value onLearnedGrid(OpBuilder &builder, Location loc, Value x, Value min, Value max, int64_t lowest,
+                      const Range &range) {
+    const IntegerGrid grid = gridOf(inputFormat());
+    auto first = train::RangeScaleOp::create(builder, loc, min, max, builder.getI64IntegerAttr(grid.low),
+                                             builder.getI64IntegerAttr(grid.high));
+    Value moved = onnx::AddOp::create(builder, loc, first.getScale(), argumentOf(range.learned));
+    moved = onnx::MaxOp::create(builder, loc, ValueRange{moved, scalarLike(builder, loc, moved, 1e-12)});
+    Value none = scalarLike(builder, loc, moved, 0);
+    Value unseen = onnx::EqualOp::create(builder, loc, first.getScale(), none);
+    Value scale = onnx::WhereOp::create(builder, loc, unseen, none, moved);
+    const auto type = cast<RankedTensorType>(x.getType());
+    const double features = static_cast<double>(type.getNumElements()) /
+                            static_cast<double>(type.getRank() > 0 ? type.getDimSize(0) : 1);
+    const double factor = 1 / std::sqrt(features * static_cast<double>(grid.high));
+    return rounded(builder, loc, x, scale, first.getZero(), lowest, grid.high,
+                   builder.getF32FloatAttr(static_cast<float>(factor)));
+  }
+
+  FlatSymbolRefAttr addScalar(Owner owner, StringRef suffix, train::Role role) {
     OpBuilder builder(&getContext());
-    builder.setInsertionPointAfter(weight.state);
+    builder.setInsertionPointAfter(owner.state);
     auto type = RankedTensorType::get({}, builder.getF32Type());
-    const std::string name = weight.path() + suffix.str();
+    const std::string name = owner.path + suffix.str();
     auto state = train::StateOp::create(
-        builder, weight.state.getLoc(), name, train::Role::Buffer, type, builder.getUnitAttr(),
-        builder.getStringAttr(name), FlatSymbolRefAttr(), /*decay=*/true, APFloat(1.0), dist::ShardingAttr());
+        builder, owner.state.getLoc(), name, role, type, builder.getUnitAttr(), builder.getStringAttr(name),
+        FlatSymbolRefAttr(), /*decay=*/role == train::Role::Buffer, APFloat(1.0), dist::ShardingAttr());
     return FlatSymbolRefAttr::get(state.getSymNameAttr());
+  }
+
+  // --- Sums ----------------------------------------------------------------------------------------------
+
+  void roundSums() {
+    SmallVector<onnx::AddOp> adds(model.getOps<onnx::AddOp>());
+    for (onnx::AddOp add : adds)
+      if (isValue(add.getOperand(0)) && isValue(add.getOperand(1)))
+        for (OpOperand &operand : add->getOpOperands())
+          roundOperand(operand);
+  }
+
+  bool isValue(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument ? !train::stateOfArgument(model, argument.getArgNumber())
+                    : !value.getDefiningOp<onnx::ConstantOp>();
+  }
+
+  void roundOperand(OpOperand &operand) {
+    Value x = operand.get();
+    if (auto found = ranges.find(x); found != ranges.end()) {
+      operand.set(found->second.value);
+      return noteSum(found->second.owner, {});
+    }
+    if (auto found = sumsOf.find(x); found != sumsOf.end())
+      return operand.set(found->second);
+    const auto product = products.find(productOf(x));
+    if (product == products.end())
+      return;
+    Owner owner = product->second;
+    PlacedBuilder builder(operand.getOwner());
+    builder.setInsertionPointAfterValue(x);
+    Range range;
+    Value rounded = follow(builder, x.getLoc(), {owner.state, owner.path + ".output"}, x, range);
+    operand.set(rounded);
+    sumsOf[x] = rounded;
+    noteSum(owner.state, range);
+  }
+
+  /// `output`: without ends, the sum reads the product's input.
+  void noteSum(train::StateOp state, Range output) {
+    const auto facts = tune::fakeQuantizationOf(state);
+    const bool ofOutput = bool(output.min);
+    state->setAttr(tune::fakeQuantizedName,
+                   tune::FakeQuantizedAttr::get(&getContext(), facts.getFormat(), facts.getAxis(),
+                                                facts.getBlock(), facts.getMin(), facts.getMax(),
+                                                facts.getLearned(),
+                                                ofOutput ? facts.getSums() : UnitAttr::get(&getContext()),
+                                                ofOutput ? output.min : facts.getOutMin(),
+                                                ofOutput ? output.max : facts.getOutMax(), facts.getInput()));
+  }
+
+  /// What makes the value, before a BatchNormalization that alone reads it.
+  static Operation *productOf(Value x) {
+    Operation *op = x.getDefiningOp();
+    if (op && isa<train::BatchNormOp, onnx::BatchNormalizationOp>(op) && op->getOperand(0).hasOneUse())
+      return op->getOperand(0).getDefiningOp();
+    return op;
   }
 
   Value argumentOf(FlatSymbolRefAttr state) {
@@ -291,9 +402,10 @@ struct InsertFakeQuantization : impl::InsertFakeQuantizationBase<InsertFakeQuant
   }
 
   Value unfrozen(OpBuilder &builder, Location loc, Value moved, Value old) {
-    if (freeze == 0)
+    const int64_t last = learned ? std::max<int64_t>(observe, 1) : freeze;
+    if (last == 0)
       return moved;
-    return onnx::WhereOp::create(builder, loc, isBefore(builder, loc, freeze), moved, old);
+    return onnx::WhereOp::create(builder, loc, isBefore(builder, loc, last), moved, old);
   }
 };
 } // namespace

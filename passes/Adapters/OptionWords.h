@@ -12,6 +12,10 @@ enum class FirstValues { Kaiming, Gaussian };
 enum class Granularity { Tensor, Channel, Block };
 /// What the inputs of such weights are rounded to.
 enum class Activations { UInt8, Int8, None };
+/// How a deployed model has integers.
+enum class IntegerForm { Pairs, MatMulNBits };
+/// What becomes of BatchNormalization behind a convolution whose weight is rounded.
+enum class NormFolding { Folded, Apart };
 
 } // namespace kedge::adapters
 
@@ -41,4 +45,18 @@ template <> struct kedge::Words<kedge::adapters::Activations> {
   static constexpr Word<adapters::Activations> list[] = {{UInt8, "uint8", "0 to 255, with a zero point"},
                                                          {Int8, "int8", "-128 to 127, 0 is 0"},
                                                          {None, "none", "they stay as they are"}};
+};
+
+template <> struct kedge::Words<kedge::adapters::NormFolding> {
+  using enum adapters::NormFolding;
+  static constexpr Word<adapters::NormFolding> list[] = {
+      {Folded, "folded", "multiplied into the weight before that is rounded"},
+      {Apart, "apart", "a node of its own in the deployed model"}};
+};
+
+template <> struct kedge::Words<kedge::adapters::IntegerForm> {
+  using enum adapters::IntegerForm;
+  static constexpr Word<adapters::IntegerForm> list[] = {
+      {Pairs, "qdq", "QuantizeLinear and DequantizeLinear"},
+      {MatMulNBits, "matmulnbits", "com.microsoft.MatMulNBits, where weights are int4 in blocks"}};
 };

@@ -168,7 +168,101 @@ def InsertFakeQuantization : KedgePass<"kedge-insert-fake-quantization", "mlir::
     Option<"activations", "activations", "kedge::adapters::Activations", "kedge::adapters::Activations::UInt8", "what inputs of the products are rounded to: uint8, int8 or none">,
     Option<"averaging", "averaging", "kedge::ExactDouble", "0.01", "how far a range follows a batch's">,
     Option<"observe", "observe", "int64_t", "0", "steps in which ranges are followed and nothing is rounded">,
-    Option<"freeze", "freeze", "int64_t", "0", "step from which on the ranges stay (0: never)">
+    Option<"freeze", "freeze", "int64_t", "0", "step from which on the ranges stay (0: never)">,
+    Option<"learned", "learned", "bool", "false", "scales of inputs are parameters: the ranges give the first ones">,
+    Option<"sums", "sums", "bool", "false", "what an Add of two values reads of rounded inputs and of products is rounded, too">
   ];
+}
+
+def RoundBiases : KedgePass<"kedge-round-biases", "mlir::ModuleOp"> {
+  let summary = "Round the biases of rounded products in evaluation, as integers of 32 bits";
+  let description = [{
+    A deployed product of integers adds its bias as an integer of 32 bits, whose step is that of the product: the input's scale times the
+    weight's. In evaluation and prediction the biases of Conv and Gemm are rounded to such steps, where input and weight are rounded; a
+    BatchNormalization that `kedge-fold-norms` multiplied into the weight becomes such a bias. Training keeps its biases and norms.
+
+    Example: `--kedge-round-biases`
+    ```mlir
+    train.state parameter @w tensor<6x4xf32>
+    train.state parameter @b tensor<6xf32>
+    func.func @model(%x: tensor<3x4xf32>, %w: tensor<6x4xf32> {train.binding = #train.binding<state @w>}, %b: tensor<6xf32> {train.binding = #train.binding<state @b>},
+                     %xs: tensor<f32>, %xz: tensor<f32>, %ws: tensor<6x1xf32>, %wz: tensor<6x1xf32>) -> tensor<3x6xf32> attributes {train.kind = #train.kind<model>} {
+      %xq = train.fake_quantize %x, %xs, %xz {high = 255 : i64, low = 0 : i64} : (tensor<3x4xf32>, tensor<f32>, tensor<f32>) -> tensor<3x4xf32>
+      %wq = train.fake_quantize %w, %ws, %wz {high = 127 : i64, low = -127 : i64} : (tensor<6x4xf32>, tensor<6x1xf32>, tensor<6x1xf32>) -> tensor<6x4xf32>
+      %y = onnx.Gemm %xq, %wq, %b {transB = true} : (tensor<3x4xf32>, tensor<6x4xf32>, tensor<6xf32>) -> tensor<3x6xf32>
+      return %y : tensor<3x6xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @model(...) -> tensor<3x6xf32> attributes {train.kind = #train.kind<model>} {
+      %xq = train.fake_quantize ...
+      %wq = train.fake_quantize ...
+      %flat = onnx.Reshape %ws {shape = array<i64: 6>} : (tensor<6x1xf32>) -> tensor<6xf32>
+      %steps = onnx.Mul %xs, %flat : (tensor<f32>, tensor<6xf32>) -> tensor<6xf32>
+      %none = onnx.Constant dense<0.000000e+00> : tensor<6xf32>
+      %bq = train.fake_quantize %b, %steps, %none {high = 2147483647 : i64, low = -2147483648 : i64} : (tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
+      %now = train.by_mode %b, %bq : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
+      %y = onnx.Gemm %xq, %wq, %now {transB = true} : ...
+      return %y : tensor<3x6xf32>
+    }
+    ```
+  }];
+  let statistics = [Counter<"biases", "that are rounded">];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect", "kedge::tune::TuneDialect"];
+}
+
+def FoldNorms : KedgePass<"kedge-fold-norms", "mlir::ModuleOp"> {
+  let summary = "Multiply BatchNormalization into convolutions' weights before they are rounded";
+  let description = [{
+    A deployed model has no BatchNormalization behind a convolution: its weight is w s, with s = scale / sqrt(running variance + epsilon).
+    So that is what is rounded, where BatchNormalization alone reads the convolution; the product is divided by s again, so that training
+    still normalises with the batch's statistics, and evaluation computes what the deployed model computes. Where s is 0, 1 is taken.
+    Gradients pass through s to the scale. Runs behind `kedge-insert-fake-quantization`.
+
+    Example: `--kedge-fold-norms`
+    ```mlir
+    train.state parameter @conv.weight tensor<4x1x3x3xf32> {tune.fake_quantized = #tune.fake_quantized<int8 axis 0 : i64 input uint8>}
+    train.state parameter @scale tensor<4xf32>
+    train.state parameter @bias tensor<4xf32>
+    train.state buffer @mean tensor<4xf32>
+    train.state buffer @variance tensor<4xf32>
+    func.func @model(%x: tensor<2x1x8x8xf32>, %w: tensor<4x1x3x3xf32> {train.binding = #train.binding<state @conv.weight>},
+                     %s: tensor<4xf32> {train.binding = #train.binding<state @scale>}, %b: tensor<4xf32> {train.binding = #train.binding<state @bias>},
+                     %m: tensor<4xf32> {train.binding = #train.binding<state @mean>}, %v: tensor<4xf32> {train.binding = #train.binding<state @variance>}) -> tensor<2x4x6x6xf32> attributes {train.kind = #train.kind<model>} {
+      %least = onnx.ReduceMin %w {axes = array<i64: 1, 2, 3>, keepdims = true} : (tensor<4x1x3x3xf32>) -> tensor<4x1x1x1xf32>
+      %most = onnx.ReduceMax %w {axes = array<i64: 1, 2, 3>, keepdims = true} : (tensor<4x1x3x3xf32>) -> tensor<4x1x1x1xf32>
+      %scale, %zero = train.range_scale %least, %most {high = 127 : i64, low = -127 : i64} : (tensor<4x1x1x1xf32>, tensor<4x1x1x1xf32>) -> (tensor<4x1x1x1xf32>, tensor<4x1x1x1xf32>)
+      %wq = train.fake_quantize %w, %scale, %zero {high = 127 : i64, low = -127 : i64} : (tensor<4x1x3x3xf32>, tensor<4x1x1x1xf32>, tensor<4x1x1x1xf32>) -> tensor<4x1x3x3xf32>
+      %c = onnx.Conv %x, %wq {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x1x8x8xf32>, tensor<4x1x3x3xf32>) -> tensor<2x4x6x6xf32>
+      %y = onnx.BatchNormalization %c, %s, %b, %m, %v : (tensor<2x4x6x6xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x6x6xf32>
+      return %y : tensor<2x4x6x6xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    train.state parameter @conv.weight tensor<4x1x3x3xf32> {tune.fake_quantized = ..., tune.folded_norm = #tune.folded_norm<scale @scale bias @bias mean @mean variance @variance epsilon 9.99999974E-6 : f32>}
+    ...
+    func.func @model(...) -> tensor<2x4x6x6xf32> attributes {train.kind = #train.kind<model>} {
+      %deviation = train.inverse_deviation %v {epsilon = 9.99999974E-6 : f32} : (tensor<4xf32>) -> tensor<4xf32>
+      %factor = onnx.Mul %s, %deviation : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      ...
+      %f = onnx.Where %none, %one, %factor : ...
+      %column = onnx.Reshape %f {shape = array<i64: 4, 1, 1, 1>} : ...
+      %ws = onnx.Mul %w, %column : (tensor<4x1x3x3xf32>, tensor<4x1x1x1xf32>) -> tensor<4x1x3x3xf32>
+      %least = onnx.ReduceMin %ws ...
+      %most = onnx.ReduceMax %ws ...
+      %scale, %zero = train.range_scale %least, %most ...
+      %wq = train.fake_quantize %ws, %scale, %zero ...
+      %c = onnx.Conv %x, %wq ...
+      %channels = onnx.Reshape %f {shape = array<i64: 1, 4, 1, 1>} : ...
+      %d = onnx.Div %c, %channels : (tensor<2x4x6x6xf32>, tensor<1x4x1x1xf32>) -> tensor<2x4x6x6xf32>
+      %y = onnx.BatchNormalization %d, %s, ...
+      return %y : tensor<2x4x6x6xf32>
+    }
+    ```
+  }];
+  let statistics = [Counter<"norms", "that are multiplied into weights">];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect", "kedge::tune::TuneDialect"];
 }
 #endif

@@ -46,6 +46,10 @@ void addAdapterPipeline(OpPassManager &manager, const AdapterOptions &options) {
     manager.addPass(adapters::createQuantizeWeights(options.quantize));
   if (options.fakeQuantizes())
     manager.addPass(adapters::createInsertFakeQuantization(options.fakeQuantize));
+  if (options.fakeQuantizes() && options.norms == adapters::NormFolding::Folded)
+    manager.addPass(adapters::createFoldNorms());
+  if (options.fakeQuantizes())
+    manager.addPass(adapters::createRoundBiases());
   if (options.reference)
     manager.addPass(adapters::createAddReference(*options.reference));
   manager.addPass(levels::createVerifyModel());

@@ -67,6 +67,8 @@ struct AdapterOptions {
   adapters::InsertAdaptersOptions insert;
   adapters::QuantizeWeightsOptions quantize;
   adapters::InsertFakeQuantizationOptions fakeQuantize;
+  adapters::NormFolding norms = adapters::NormFolding::Folded;
+  adapters::IntegerForm integerForm = adapters::IntegerForm::Pairs;
   std::optional<adapters::AddReferenceOptions> reference; ///< of a loss that is beside one
   bool inserts() const { return !insert.weights.empty() || !insert.folder.empty(); }
   bool fakeQuantizes() const { return !fakeQuantize.weights.empty(); }

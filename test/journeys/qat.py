@@ -12,13 +12,14 @@ from onnx import TensorProto, helper, numpy_helper
 
 OUT = pathlib.Path(sys.argv[1])
 ROWS, BATCH, STEPS, LR = 640, 32, 20, 0.1
+HIDDEN = 320  # scales of as many channels stand beside an external file, too
 F = np.float32
 GRIDS = {"int8": (-127, 127), "uint8": (0, 255), "int4": (-7, 7)}
 
 
 def write_model(numbers):
-    weights = {"first.weight": numbers.normal(size=(24, 16), scale=0.3), "first.bias": numbers.normal(size=24, scale=0.1),
-               "second.weight": numbers.normal(size=(24, 10), scale=0.3)}
+    weights = {"first.weight": numbers.normal(size=(HIDDEN, 16), scale=0.3), "first.bias": numbers.normal(size=HIDDEN, scale=0.1),
+               "second.weight": numbers.normal(size=(HIDDEN, 10), scale=0.08)}
     weights = {name: value.astype(F) for name, value in weights.items()}
     nodes = [helper.make_node("Gemm", ["x", "first.weight", "first.bias"], ["a"], transB=1), helper.make_node("Relu", ["a"], ["h"]),
              helper.make_node("MatMul", ["h", "second.weight"], ["logits"])]
@@ -27,6 +28,7 @@ def write_model(numbers):
                               [numpy_helper.from_array(value, name) for name, value in weights.items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
     onnx.save(model, OUT / "model.onnx")
+    onnx.save(model, OUT / "apart.onnx", save_as_external_data=True, location="apart.data", size_threshold=0)
     return weights
 
 
@@ -47,6 +49,7 @@ def rounded(x, scale, zero, low, high):
 class Layer:
     def __init__(self, weight, out_axis, case):
         self.weight, self.out_axis, self.case, self.range = weight, out_axis, case, None
+        self.step, self.parts = F(0), 0  # of a scale that is learned, and what its gradient is the sum of
 
     def rounded_weight(self):
         low, high = GRIDS[self.case["weights"]]
@@ -66,11 +69,19 @@ class Layer:
         if self.case["activations"] == "none":
             return x, np.ones_like(x, bool)
         seen = np.array([x.min(), x.max()], F)
-        if step < self.case.get("freeze", STEPS):
+        if step < (1 if self.case.get("learned") else self.case.get("freeze", STEPS)):
             self.range = seen if self.range is None else self.range + F(0.01) * (seen - self.range)
         low, high = GRIDS[self.case["activations"]]
         scale, zero = grid_of(self.range[0], self.range[1], low, high)
-        return rounded(x, scale, zero, -128 if low == -127 else low, high)
+        scale, low = scale + self.step, -128 if low == -127 else low
+        place = np.rint(x / scale) + zero
+        parts = np.where(place < low, low - zero, np.where(place > high, high - zero, np.rint(x / scale) - x / scale))
+        self.parts = parts / np.sqrt(x[0].size * high)
+        return rounded(x, scale, zero, low, high)
+
+    def learn(self, gradient):
+        if self.case.get("learned"):
+            self.step = F(self.step - F(rate_of(self.case)) * (gradient * self.parts).sum())
 
     def read(self, x, step):
         x_value, x_passes = self.rounded_input(x, step)
@@ -78,6 +89,10 @@ class Layer:
         if step < self.case.get("observe", 0):
             return x, np.ones_like(x, bool), self.weight, np.ones_like(self.weight, bool)
         return x_value, x_passes, w_value, w_passes
+
+
+def rate_of(case):
+    return case.get("lr", LR)
 
 
 def losses_in_numpy(weights, x, labels, case):
@@ -94,10 +109,13 @@ def losses_in_numpy(weights, x, labels, case):
         losses.append(-np.log(p[np.arange(BATCH), labels[rows]]).mean())
         p[np.arange(BATCH), labels[rows]] -= 1
         g = (p / BATCH).astype(F)
-        gh = (g @ w2.T) * x2_passes * (a > 0)
-        second.weight -= F(LR) * ((x2.T @ g) * w2_passes)
-        first.weight -= F(LR) * ((gh.T @ x1) * w1_passes)
-        bias -= F(LR) * gh.sum(0)
+        gx2 = g @ w2.T
+        gh = gx2 * x2_passes * (a > 0)
+        second.learn(gx2)
+        first.learn(gh @ w1)
+        second.weight -= F(rate_of(case)) * ((x2.T @ g) * w2_passes)
+        first.weight -= F(rate_of(case)) * ((gh.T @ x1) * w1_passes)
+        bias -= F(rate_of(case)) * gh.sum(0)
     return losses
 
 
@@ -112,6 +130,10 @@ def options_of(case):
         options += ["--qat-scales", "block", "--qat-block", case["block"]]
     elif case.get("scales"):
         options += ["--qat-scales", case["scales"]]
+    if case.get("form"):
+        options += ["--qat-form", case["form"]]
+    if case.get("learned"):
+        options += ["--qat-learned"]
     for name in ("observe", "freeze"):
         if name in case:
             options += [f"--qat-{name}", case[name]]
@@ -141,12 +163,15 @@ def main():
     cases = {"channels": dict(weights="int8", activations="uint8"),
              "tensors": dict(weights="uint8", activations="int8", scales="tensor"),
              "warm-up": dict(weights="int8", activations="uint8", observe=5, freeze=12),
-             "blocks": dict(weights="int4", activations="none", block=8)}
+             "learned": dict(weights="int8", activations="uint8", learned=True, lr=0.01),
+             "blocks": dict(weights="int4", activations="none", block=8),
+             "beside": dict(weights="int8", activations="uint8", model="apart.onnx"),
+             "packed": dict(weights="int4", activations="none", block=16, form="matmulnbits")}
     for name, case in cases.items():
         program = OUT / f"train-{name}"
-        run("kedge", "compile", "model.onnx", "--shape", f"x={BATCH}x16", "--loss", "cross-entropy", "--optimizer", "sgd", *options_of(case),
+        run("kedge", "compile", case.get("model", "model.onnx"), "--shape", f"x={BATCH}x16", "--loss", "cross-entropy", "--optimizer", "sgd", *options_of(case),
             "-o", program)
-        run(program, "--data", "x=x.npy", "labels=labels.npy", "--eval-data", "x=x.npy", "labels=labels.npy", "--steps", STEPS, "--lr", LR,
+        run(program, "--data", "x=x.npy", "labels=labels.npy", "--eval-data", "x=x.npy", "labels=labels.npy", "--steps", STEPS, "--lr", rate_of(case),
             "--weight-decay", 0, "--log", f"{name}.jsonl", "--predict", f"logits={name}.npy", "--export-onnx", f"{name}.onnx",
             "--export-quantized")
         found = [json.loads(line)["loss"] for line in (OUT / f"{name}.jsonl").read_text().splitlines()]
@@ -161,7 +186,7 @@ def main():
             assert np.abs(mine - theirs).max() <= limit, f"{name}, {form}: logits are {np.abs(mine - theirs).max()} away, limit {limit}"
             assert (np.abs(mine - theirs) > step).mean() < 0.001, f"{name}, {form}: too many logits are more than a step away"
             assert (mine.argmax(1) == theirs.argmax(1)).mean() >= 0.999
-        kinds = sorted({str(initializer(model, f"{w}_quantized").dtype) for w in ("first.weight", "second.weight")})
+        kinds = sorted({str(initializer(model, f"{w}_{'packed' if case.get('form') else 'quantized'}").dtype) for w in ("first.weight", "second.weight")})
         print(f"{name}: {STEPS} losses as in numpy, {kinds[0]} weights, logits as in ONNX Runtime")
 
 

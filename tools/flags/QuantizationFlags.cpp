@@ -31,6 +31,22 @@ void addQuantizationOptions(CLI::App &command, pipelines::AdapterOptions &o) {
       .number("--qat-freeze", o.fakeQuantize.freeze, {0, 1e15},
               "step from which on the ranges stay as they are; 0: never")
       ->capture_default_str();
+  flags
+      .word("--qat-batchnorm", o.norms,
+            "after a convolution: folded into its weight before that is rounded, as the deployed model has "
+            "it, or "
+            "apart")
+      ->capture_default_str();
+  flags
+      .word("--qat-form", o.integerForm,
+            "what --export-quantized writes for int4 weights in blocks: qdq (QuantizeLinear, "
+            "DequantizeLinear), or "
+            "matmulnbits, ONNX Runtime's own operator")
+      ->capture_default_str();
+  flags.add("--qat-sums", o.fakeQuantize.sums,
+            "residual sums read rounded values, too, so that convolutions before them give integers");
+  flags.add("--qat-learned", o.fakeQuantize.learned,
+            "the scales of inputs are parameters (LSQ); the ranges observed give the first ones");
 }
 
 static void checkCombinations(const driver::CompileOptions &o) {
@@ -54,8 +70,9 @@ static void checkCombinations(const driver::CompileOptions &o) {
 void checkQuantizationOptions(const CLI::App &command, const driver::CompileOptions &o) {
   const adapters::InsertFakeQuantizationOptions &qat = o.model.adapters.fakeQuantize;
   const auto given = [&](const char *flag) { return command.get_option(flag)->count() > 0; };
-  for (const char *flag : {"--qat-scales", "--qat-block", "--qat-activations", "--qat-averaging",
-                           "--qat-observe", "--qat-freeze"})
+  for (const char *flag :
+       {"--qat-scales", "--qat-block", "--qat-activations", "--qat-averaging", "--qat-observe",
+        "--qat-freeze", "--qat-batchnorm", "--qat-sums", "--qat-learned", "--qat-form"})
     if (given(flag) && qat.weights.empty())
       fail("{} needs --qat REGEX=int8|uint8|int4, which it describes", flag);
   if (given("--qat-block") && qat.scales != adapters::Granularity::Block)
@@ -63,6 +80,16 @@ void checkQuantizationOptions(const CLI::App &command, const driver::CompileOpti
   for (const char *flag : {"--qat-averaging", "--qat-freeze"})
     if (given(flag) && qat.activations == adapters::Activations::None)
       fail("{} would have no effect: --qat-activations none follows no ranges; leave it out", flag);
+  if (o.model.adapters.integerForm == adapters::IntegerForm::MatMulNBits &&
+      qat.scales != adapters::Granularity::Block)
+    fail("--qat-form matmulnbits needs --qat-scales block: its weights are int4 in blocks");
+  if (qat.activations == adapters::Activations::None && (qat.sums || qat.learned))
+    fail("{} would have no effect: --qat-activations none rounds no inputs; leave it out",
+         qat.sums ? "--qat-sums" : "--qat-learned");
+  if (qat.learned && given("--qat-freeze"))
+    fail("--qat-freeze cannot be given with --qat-learned: ranges stay once the scales are learned");
+  if (qat.learned && qat.sums)
+    fail("--qat-learned with --qat-sums is not available yet");
   if (!qat.weights.empty())
     checkCombinations(o);
 }

@@ -28,13 +28,14 @@ LogicalResult TuneDialect::verifyOperationAttribute(Operation *op, NamedAttribut
                     : name == orthogonalName    ? isa<UnitAttr>(value)
                     : name == storedName        ? isa<TypeAttr>(value)
                     : name == fakeQuantizedName ? isa<FakeQuantizedAttr>(value)
+                    : name == foldedNormName    ? isa<FoldedNormAttr>(value)
                                                 : false;
   if (isState && fits)
     return success();
   return op->emitOpError("has '") << name << "' = " << value
-                                  << ": expected a #tune.adapter, a #tune.encoding, a unit, a type or a "
-                                     "#tune.fake_quantized under the names '"
+                                  << ": expected a #tune.adapter, a #tune.encoding, a unit, a type, a "
+                                     "#tune.fake_quantized or a #tune.folded_norm under the names '"
                                   << adapterName << "', '" << encodingName << "', '" << orthogonalName
-                                  << "', '" << storedName << "' and '" << fakeQuantizedName
-                                  << "', on a train.state";
+                                  << "', '" << storedName << "', '" << fakeQuantizedName << "' and '"
+                                  << foldedNormName << "', on a train.state";
 }

@@ -325,6 +325,14 @@ Rewritten ExportTemplateBuilder::rewriteModel(model::Span span) {
     else
       parts.keep(reader);
   }
+  for (const auto &[domain, version] : edits.domains)
+    if (!model.opsets.contains(domain)) {
+      std::string import, added;
+      putBytes(import, 1, domain);
+      putVarint(import, 2, static_cast<uint64_t>(version));
+      putBytes(added, 8, import);
+      parts.add(std::move(added));
+    }
   return parts.take();
 }
 

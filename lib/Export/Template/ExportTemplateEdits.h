@@ -9,14 +9,25 @@
 
 namespace kedge::exporter {
 
+/// States of a BatchNormalization, and maybe the bias of the convolution before it.
+struct NormStates {
+  std::string scale, bias, mean, variance, productBias;
+  double epsilon = 0;
+};
+
 /// What an exported file of integers has of a state: a weight, or the lower end of a range whose other end is
 /// the state `max`. The integers are `low` to `high`; scales are one, one for each index of `axis`, or one
-/// for each block along it (runtime/format/Integers.h).
+/// for each block along it (runtime/format/Integers.h). Packed: as MatMulNBits reads them. Of a bias: codes
+/// of 32 bits, whose steps are the weight's and the input's. `learned` is a state that is added to a range's
+/// scale.
 struct IntegerPart {
-  enum class Kind { Codes, Scales, ZeroPoints } kind = Kind::Codes;
+  enum class Kind { Codes, Scales, ZeroPoints, Bias, Packed, PackedScales, BiasScales } kind = Kind::Codes;
   int64_t low = 0, high = 0;
   int64_t axis = -1, block = 0;
-  std::string max;
+  std::string max, learned;
+  std::string min, bias; // of a bias: the lower end of its product's input, and the state, if no norm is it
+  int64_t inputLow = 0, inputHigh = 0;
+  std::optional<NormStates> norm = {}; // multiplied into the weight
 };
 
 /// Elements from the running program: the values of a state,
@@ -83,6 +94,7 @@ struct Edits {
   std::map<uint64_t, NodeEdit> nodes;
   std::map<uint64_t, ValueEdit> values;
   std::map<uint64_t, GraphEdit> graphs;
+  std::map<std::string, int64_t> domains; ///< operators of the added nodes, with their version
 
   /// The initializer gets the values of a state of the same type and shape.
   void fromState(const model::Tensor &tensor, std::string state);

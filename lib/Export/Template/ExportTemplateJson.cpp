@@ -48,20 +48,28 @@ std::string_view runtimeName(const StateElements &state) {
 json integersOf(const StateElements &state) {
   using Kind = IntegerPart::Kind;
   const IntegerPart &part = *state.integers;
-  const char *kind = part.kind == Kind::Codes    ? "codes"
-                     : part.kind == Kind::Scales ? "scales"
-                                                 : "zero_points";
+  const char *kind = part.kind == Kind::Codes          ? "codes"
+                     : part.kind == Kind::Scales       ? "scales"
+                     : part.kind == Kind::Bias         ? "bias"
+                     : part.kind == Kind::Packed       ? "packed"
+                     : part.kind == Kind::PackedScales ? "packed_scales"
+                     : part.kind == Kind::BiasScales   ? "bias_scales"
+                                                       : "zero_points";
   const bool isPacked = state.dtype == model::ElementType::Int4;
-  return {"integers",
-          state.state,
-          isPacked ? "i4" : std::string(runtimeName(state)),
-          state.dims,
-          {{"part", kind},
-           {"low", part.low},
-           {"high", part.high},
-           {"axis", part.axis},
-           {"block", part.block},
-           {"max", part.max}}};
+  json facts = {{"part", kind},        {"low", part.low}, {"high", part.high},      {"axis", part.axis},
+                {"block", part.block}, {"max", part.max}, {"learned", part.learned}};
+  if (!part.min.empty())
+    facts["input"] = {{"min", part.min}, {"low", part.inputLow}, {"high", part.inputHigh}};
+  if (!part.bias.empty())
+    facts["of"] = part.bias;
+  if (part.norm)
+    facts["norm"] = {{"scale", part.norm->scale},
+                     {"bias", part.norm->bias},
+                     {"mean", part.norm->mean},
+                     {"variance", part.norm->variance},
+                     {"product_bias", part.norm->productBias},
+                     {"epsilon", part.norm->epsilon}};
+  return {"integers", state.state, isPacked ? "i4" : std::string(runtimeName(state)), state.dims, facts};
 }
 
 class JsonWriter {

@@ -87,11 +87,11 @@ std::optional<Piece> ExportTemplateBuilder::elementsOf(const model::Tensor &tens
 }
 
 uint64_t ExportTemplateBuilder::placeExternally(Piece elements, uint64_t length) {
-  std::string key =
-      fmt::format("{}|{}|{}|{}|{}|{}|{}", static_cast<int>(elements.kind), elements.range.location,
-                  elements.range.offset, elements.range.length, elements.state.state,
-                  static_cast<int>(elements.state.dtype), elements.state.integers.has_value());
-  bool shareable = elements.kind != Piece::Kind::Literal;
+  std::string key = fmt::format("{}|{}|{}|{}|{}|{}", static_cast<int>(elements.kind), elements.range.location,
+                                elements.range.offset, elements.range.length, elements.state.state,
+                                static_cast<int>(elements.state.dtype));
+  // Codes, scales and zero points are different parts of one state.
+  bool shareable = elements.kind != Piece::Kind::Literal && !elements.state.integers;
   if (auto entry = externalPlaces.find(key); shareable && entry != externalPlaces.end())
     return entry->second;
   // Readers map large weights page by page.

@@ -12,7 +12,8 @@ namespace kedge::tune {
 // Names of attributes of train.state.
 inline constexpr llvm::StringLiteral adapterName = "tune.adapter", encodingName = "tune.encoding",
                                      orthogonalName = "tune.orthogonal", storedName = "tune.stored",
-                                     fakeQuantizedName = "tune.fake_quantized";
+                                     fakeQuantizedName = "tune.fake_quantized",
+                                     foldedNormName = "tune.folded_norm";
 
 /// The attribute, or null if the state has none.
 inline AdapterAttr adapterOf(mlir::Operation *state) {
@@ -24,6 +25,9 @@ inline EncodingAttr encodingOf(mlir::Operation *state) {
 
 inline FakeQuantizedAttr fakeQuantizationOf(mlir::Operation *state) {
   return state->getAttrOfType<FakeQuantizedAttr>(fakeQuantizedName);
+}
+inline FoldedNormAttr foldedNormOf(mlir::Operation *state) {
+  return state->getAttrOfType<FoldedNormAttr>(foldedNormName);
 }
 
 /// Whether a model's file has codes of the format, as ONNX packs them.

@@ -67,11 +67,29 @@ def Tune_FakeQuantizedAttr : AttrDef<Tune_Dialect, "FakeQuantized"> {
   let description = [{
     `format` (int8, uint8 or int4) has one scale for each block of `block` elements along `axis`; without a block, for each index of
     `axis`; without an axis, one for all. `min` and `max` are the states with the range of what the weight is multiplied with,
-    which is rounded to `input`; without them it is not rounded.
+    which is rounded to `input`; without them it is not rounded. `learned` is the parameter that is added to the scale of that range.
+    `sums`: sums of two values read the rounded input, too; `out_min` and `out_max` are the range of what the product gives, where such a
+    sum reads that rounded.
   }];
   let parameters = (ins EnumParameter<Tune_Format>:$format, OptionalParameter<"::mlir::IntegerAttr">:$axis,
     OptionalParameter<"::mlir::IntegerAttr">:$block, OptionalParameter<"::mlir::FlatSymbolRefAttr">:$min,
-    OptionalParameter<"::mlir::FlatSymbolRefAttr">:$max, EnumParameter<Tune_Format>:$input);
-  let assemblyFormat = "`<` $format (`axis` $axis^)? (`block` $block^)? (`range` $min^ $max)? `input` $input `>`";
+    OptionalParameter<"::mlir::FlatSymbolRefAttr">:$max, OptionalParameter<"::mlir::FlatSymbolRefAttr">:$learned,
+    OptionalParameter<"::mlir::UnitAttr">:$sums, OptionalParameter<"::mlir::FlatSymbolRefAttr">:$out_min, OptionalParameter<"::mlir::FlatSymbolRefAttr">:$out_max,
+    EnumParameter<Tune_Format>:$input);
+  let assemblyFormat = [{ `<` $format (`axis` $axis^)? (`block` $block^)? (`range` $min^ $max)? (`learned` $learned^)?
+    (`sums` $sums^)? (`output` $out_min^ $out_max)? `input` $input `>` }];
+}
+
+def Tune_FoldedNormAttr : AttrDef<Tune_Dialect, "FoldedNorm"> {
+  let mnemonic = "folded_norm";
+  let summary = "Says of a convolution's weight which BatchNormalization is multiplied into it before it is rounded";
+  let description = [{
+    The deployed weight is the rounded product of the weight and scale / sqrt(variance + epsilon), and its bias is
+    bias + (product_bias - mean) scale / sqrt(variance + epsilon); a factor of 0 counts as 1. `product_bias` is that of the convolution.
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$scale, "::mlir::FlatSymbolRefAttr":$bias, "::mlir::FlatSymbolRefAttr":$mean,
+    "::mlir::FlatSymbolRefAttr":$variance, OptionalParameter<"::mlir::FlatSymbolRefAttr">:$product_bias, "::mlir::FloatAttr":$epsilon);
+  let assemblyFormat = [{ `<` `scale` $scale `bias` $bias `mean` $mean `variance` $variance (`product_bias` $product_bias^)?
+    `epsilon` $epsilon `>` }];
 }
 #endif

@@ -1,3 +1,5 @@
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Quantized/FakeQuantizeOps.h"
 #include "mlir/IR/Builders.h"
@@ -94,13 +96,21 @@ void FakeQuantizeOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v, Small
 
 LogicalResult FakeQuantizeOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                             SmallVectorImpl<Value> &operandGrads) {
+  Value ofScale;
+  if (auto learning = getLearningAttr()) {
+    Value parts = FakeQuantizeScaleGradOp::create(builder, getLoc(), resultGrads[0], getX(), getScale(),
+                                                  getZero(), getLowAttr(), getHighAttr());
+    Value sum = reduceTo(builder, getLoc(), parts, getScale());
+    ofScale = onnx::MulOp::create(builder, getLoc(), sum,
+                                  scalarLike(builder, getLoc(), sum, learning.getValueAsDouble()));
+  }
   operandGrads.append({FakeQuantizeGradOp::create(builder, getLoc(), resultGrads[0], getX(), getScale(),
                                                   getZero(), getLowAttr(), getHighAttr()),
-                       Value(), Value()});
+                       ofScale, Value()});
   return success();
 }
 
-bool FakeQuantizeOp::isDifferentiableOperand(unsigned index) { return index == 0; }
+bool FakeQuantizeOp::isDifferentiableOperand(unsigned index) { return index < 2; }
 
 LogicalResult FakeQuantizeGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                                    SmallVectorImpl<Type> &types) {
@@ -114,4 +124,20 @@ void FakeQuantizeGradOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v,
   Value inside = b.logicalAnd(b.compare(Compare::GE, index, number(b, index, endOf(getLow()))),
                               b.compare(Compare::LE, index, number(b, index, endOf(getHigh()))));
   results.push_back(b.select(b.logicalOr(isZero(b, v[2]), inside), v[0], number(b, v[0], 0)));
+}
+
+LogicalResult FakeQuantizeScaleGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getGrad().getType());
+  return success();
+}
+
+void FakeQuantizeScaleGradOp::buildClusterBody(ClusterBodyBuilder &b, ValueRange v,
+                                               SmallVectorImpl<Value> &results) {
+  Value place = b.div(v[1], v[2]), index = b.add(b.roundEven(place), v[3]);
+  Value low = number(b, index, endOf(getLow())), high = number(b, index, endOf(getHigh()));
+  Value part = b.sub(b.roundEven(place), place);
+  part = b.select(b.compare(Compare::LT, index, low), b.sub(low, v[3]), part);
+  part = b.select(b.compare(Compare::GT, index, high), b.sub(high, v[3]), part);
+  results.push_back(b.select(isZero(b, v[2]), number(b, v[0], 0), b.mul(v[0], part)));
 }

@@ -28,14 +28,23 @@ def Train_FakeQuantizeOp : Train_Op<"fake_quantize", [Pointwise, DifferentiableO
   let summary = "x as integers would hold it: (clamp(round(x / scale) + zero, low, high) - zero) * scale";
   let description = [{
     `scale` and `zero` broadcast. Halves are rounded to even. Where the scale is 0, x stays as it is. The gradient goes straight
-    through to x where round(x / scale) + zero is within low and high, and is zero elsewhere.
+    through to x where round(x / scale) + zero is within low and high, and is zero elsewhere. With `learning`, the scale has a gradient,
+    too (LSQ): `learning` times the sum of the result's gradient times round(x / scale) - x / scale, or times low - zero or high - zero
+    where x is outside.
   }];
-  let arguments = (ins ONNX_Tensor:$x, ONNX_Tensor:$scale, ONNX_Tensor:$zero, I64Attr:$low, I64Attr:$high);
+  let arguments = (ins ONNX_Tensor:$x, ONNX_Tensor:$scale, ONNX_Tensor:$zero, I64Attr:$low, I64Attr:$high, OptionalAttr<F32Attr>:$learning);
   let results = (outs ONNX_Tensor:$result);
 }
 
 def Train_FakeQuantizeGradOp : Train_Op<"fake_quantize_grad", [Pointwise]> {
   let summary = "Gradient of train.fake_quantize to x";
+  let arguments = (ins ONNX_Tensor:$grad, ONNX_Tensor:$x, ONNX_Tensor:$scale, ONNX_Tensor:$zero, I64Attr:$low, I64Attr:$high);
+  let results = (outs ONNX_Tensor:$result);
+}
+
+def Train_FakeQuantizeScaleGradOp : Train_Op<"fake_quantize_scale_grad", [Pointwise]> {
+  let summary = "What each element of train.fake_quantize's x adds to the gradient of its scale";
+  let description = [{ Learned step sizes (LSQ), arXiv 1902.08153, with a zero point. Where the scale is 0, nothing. }];
   let arguments = (ins ONNX_Tensor:$grad, ONNX_Tensor:$x, ONNX_Tensor:$scale, ONNX_Tensor:$zero, I64Attr:$low, I64Attr:$high);
   let results = (outs ONNX_Tensor:$result);
 }
