@@ -18,6 +18,11 @@ def _is_tensor(value: Any) -> bool:
     return hasattr(value, "data_ptr")
 
 
+def _place_of(tensor: Any) -> Any:
+    """Equal for two names of one tensor; a view of a part is another."""
+    return tensor.data_ptr(), tuple(tensor.shape), tensor.stride()
+
+
 def _versions_of(state: Any) -> Dict[str, Any]:
     """`_metadata` as far as it is plain: versions are."""
     found = getattr(state, "_metadata", None) or {}
@@ -33,13 +38,13 @@ def _values_of(tensor: Any) -> Optional[Dict[str, Any]]:
 def record_of(module: Any, names: Any) -> str:
     """For the metadata of a file with the initializers `names`: how the module's state_dict() is made of them."""
     own = module.state_dict(keep_vars=True)
-    by_storage = {tensor.data_ptr(): name for name, tensor in own.items() if _is_tensor(tensor) and name in names}
+    by_place = {_place_of(tensor): name for name, tensor in own.items() if _is_tensor(tensor) and name in names}
     tensors: Dict[str, Any] = {}
     for name, tensor in own.items():
         if name in names:
             tensors[name] = None
-        elif _is_tensor(tensor) and tensor.numel() and tensor.data_ptr() in by_storage:
-            tensors[name] = by_storage[tensor.data_ptr()]
+        elif _is_tensor(tensor) and tensor.numel() and _place_of(tensor) in by_place:
+            tensors[name] = by_place[_place_of(tensor)]
         elif (values := _values_of(tensor)) is not None:
             tensors[name] = values
     return json.dumps({"tensors": tensors, "versions": _versions_of(own)})
@@ -75,13 +80,13 @@ def as_state_dict(arrays: Mapping[str, np.ndarray], module: Any = None, record: 
 
 def _of_module(state: Mapping[str, Any], module: Any) -> "OrderedDict[str, Any]":
     own = module.state_dict(keep_vars=True)
-    by_storage = {tensor.data_ptr(): name for name, tensor in own.items() if _is_tensor(tensor) and name in state}
+    by_place = {_place_of(tensor): name for name, tensor in own.items() if _is_tensor(tensor) and name in state}
     found: "OrderedDict[str, Any]" = OrderedDict()
     for name, tensor in own.items():
         if name in state:
             found[name] = state[name]
         elif _is_tensor(tensor):
-            found[name] = state[by_storage[tensor.data_ptr()]] if tensor.data_ptr() in by_storage else tensor.detach()
+            found[name] = state[by_place[_place_of(tensor)]] if _place_of(tensor) in by_place else tensor.detach()
         else:
             found[name] = tensor  # get_extra_state(): whatever it is
     return _with_versions(found, getattr(own, "_metadata", None))

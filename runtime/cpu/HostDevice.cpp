@@ -283,24 +283,26 @@ private:
       entry.inputs.assign(entry.args.begin(), entry.args.begin() + static_cast<ptrdiff_t>(source.reads));
       entry.outputs.assign(entry.args.begin() + static_cast<ptrdiff_t>(source.reads), entry.args.end());
       if (source.library.empty())
-        bindKernel(entry, level.empty() ? source.kernel : source.kernel + "." + level, image);
+        entry.kernel = kernelOf(level.empty() ? source.kernel : source.kernel + "." + level, image);
       else
         bindLibrary(entry, source, image);
     }
     noteRecorders(function);
   }
 
-  static void bindKernel(Prepared &entry, const std::string &name, const ProgramImage &image) {
-    entry.kernel = image.kernel ? image.kernel(name) : nullptr;
-    if (!entry.kernel)
+  static KedgeKernel kernelOf(const std::string &name, const ProgramImage &image) {
+    const KedgeKernel kernel = image.kernel ? image.kernel(name) : nullptr;
+    if (!kernel)
       fail("the program is damaged: it has no kernel '{}'", name);
+    return kernel;
   }
 
   void bindLibrary(Prepared &entry, const Launch &source, const ProgramImage &image) {
     const LibraryCall call{source.library, source.attrs, source.inputs, source.outputs};
     // A function that is linked with the program, in the table as any other: C may cast it, and back (by way
     // of a function of no form, which compilers take for meant).
-    if (KedgeKernel linked = image.kernel ? image.kernel(abi::linkedKernelName(source.library)) : nullptr) {
+    if (source.isLinked) {
+      const KedgeKernel linked = kernelOf(abi::linkedKernelName(source.library), image);
       auto function = reinterpret_cast<kedge_kernel>(reinterpret_cast<void (*)()>(linked));
       entry.library = cpu::makeLinkedKernel(call, function, source.iterations, threads);
     } else {

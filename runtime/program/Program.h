@@ -170,6 +170,7 @@ struct Launch {
   int records = -1;       ///< the event that this launch records at its end; -1: none
   size_t reads = 0;
   int64_t iterations = 1, grain = 1;
+  bool isLinked = false; ///< the library's function is one of a plugin, in the program's table of kernels
   std::vector<TensorDesc> inputs, outputs;
   uint64_t workspaceOffset = 0, workspaceBytes = 0;
   std::string loc;

@@ -210,6 +210,7 @@ Launch launchOf(const json &value) {
   launch.waits = value.value(key::waits, std::vector<int>{});
   launch.records = value.value(key::records, -1);
   launch.reads = value.at(key::reads);
+  launch.isLinked = !launch.library.empty() && value.contains(key::iterations);
   launch.iterations = value.value(key::iterations, int64_t(1));
   launch.grain = std::max<int64_t>(1, value.value(key::grain, int64_t(1)));
   launch.inputs = descsOf(value, key::inputs);

@@ -10,12 +10,20 @@
 namespace kedge::rt {
 namespace {
 
-/// What the ranks agree on in every micro-batch: sums of loss, items and metrics, the largest signal.
+/// What the ranks agree on in every micro-batch: sums of loss, items and metrics, the largest signal, and how
+/// many terms the loss has. Terms are sent where there are any: MPI allocates for messages of that size.
 struct Agreed {
   double loss = 0, items = 0;
-  StepMetricSums metrics{};
-  int64_t signal = 0;
+  std::array<double, abi::kStepMetrics.size()> metrics{};
+  int64_t signal = 0, terms = 0;
 };
+
+/// After the last of the terms that are read; 0 where there is none.
+int64_t termCount(const StepMetricSlots &metrics) {
+  const auto last = std::find_if(metrics.rbegin(), metrics.rend() - abi::kStepMetrics.size(),
+                                 [](const ResultSlot *slot) { return slot != nullptr; });
+  return (metrics.rend() - last) - static_cast<int64_t>(abi::kStepMetrics.size());
+}
 
 void add(StepMetricSums &sums, const StepMetricSums &more) {
   for (size_t kind = 0; kind < sums.size(); ++kind)
@@ -29,10 +37,13 @@ Agreed agreeOverRanks(Communicator &communicator, const Agreed &mine) {
     for (int64_t place = 1; place < communicator.rowPlaces(); ++place) {
       agreed.loss += all[communicator.rankOfRows(place)].loss;
       agreed.items += all[communicator.rankOfRows(place)].items;
-      add(agreed.metrics, all[communicator.rankOfRows(place)].metrics);
+      for (size_t kind = 0; kind < agreed.metrics.size(); ++kind)
+        agreed.metrics[kind] += all[communicator.rankOfRows(place)].metrics[kind];
     }
-    for (int64_t rank = 1; rank < communicator.world().size; ++rank)
+    for (int64_t rank = 1; rank < communicator.world().size; ++rank) {
       agreed.signal = std::max(agreed.signal, all[rank].signal);
+      agreed.terms = std::max(agreed.terms, all[rank].terms);
+    }
   });
   return agreed;
 }
@@ -91,10 +102,14 @@ public:
         metricSums[kind] = readResult(executor, *metrics[kind]);
     seen = true;
     if (Communicator *ranks = executor.communicator()) {
-      const Agreed agreed = agreeOverRanks(*ranks, {lossSum, itemCount, metricSums, caughtSignal()});
+      Agreed mine{lossSum, itemCount, {}, caughtSignal(), termCount(metrics)};
+      std::copy_n(metricSums.begin(), mine.metrics.size(), mine.metrics.begin());
+      const Agreed agreed = agreeOverRanks(*ranks, mine);
       lossSum = agreed.loss;
       itemCount = agreed.items;
-      metricSums = agreed.metrics;
+      std::copy(agreed.metrics.begin(), agreed.metrics.end(), metricSums.begin());
+      if (agreed.terms > 0)
+        sumOverRanks(ranks, metricSums.data() + agreed.metrics.size(), static_cast<size_t>(agreed.terms));
       signal = static_cast<int>(agreed.signal);
     }
   }
