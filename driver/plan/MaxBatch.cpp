@@ -139,14 +139,28 @@ private:
 
   /// By whole searches, as that of the plan in the end. They find smaller plans than the policies'.
   void settle() {
+    if (tooLarge.needs)
+      tooLarge = {largestTried + 1, false, std::nullopt};
     int64_t next = std::max<int64_t>(1, fitting.size);
-    tooLarge = {largestTried + 1, false, std::nullopt};
-    while (tooLarge.size - fitting.size > partOf(kPrecision) && fitting.size < largestTried) {
+    int sameEnd = 0;
+    for (bool wasFitting = true;
+         tooLarge.size - fitting.size > partOf(kPrecision) && fitting.size < largestTried;) {
       const Tried one = look(next, false);
-      const int64_t part = partOf(kPrecision), even = one.needs ? one.even() : next;
-      next = one.fits ? std::max(even, fitting.size + part) : std::min(even, tooLarge.size - part);
-      next = std::clamp(next, std::min(fitting.size + 1, largestTried), tooLarge.size - 1);
+      sameEnd = one.fits == wasFitting ? sameEnd + 1 : 0;
+      wasFitting = one.fits;
+      next = settledNear(one, sameEnd);
     }
+  }
+
+  /// Where `one` would fill the budget, but no nearer to it than the precision; the middle where that is not
+  /// known or was a bad guess.
+  int64_t settledNear(const Tried &one, int sameEnd) const {
+    const int64_t part = partOf(kPrecision), gap = tooLarge.size - fitting.size;
+    if (!one.needs || (sameEnd >= 2 && tooLarge.size <= largestTried))
+      return fitting.size + std::max<int64_t>(1, gap / 2);
+    const int64_t near =
+        one.fits ? std::max(one.even(), fitting.size + part) : std::min(one.even(), tooLarge.size - part);
+    return std::clamp(near, fitting.size + 1, std::max(fitting.size + 1, tooLarge.size - 1));
   }
 
   Tried look(int64_t size, bool quickly) {
