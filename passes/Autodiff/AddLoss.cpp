@@ -264,7 +264,11 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
         floats.push_back(static_cast<unsigned>(index));
     if (floats.size() == 1)
       return returnOf(function)->getOperand(floats[0]);
-    if (floats.empty())
+    if (floats.empty() && !lossOutput.getValue().empty())
+      function.emitError() << "--loss has no float output left in addition to --loss-output "
+                           << lossOutput.getValue().text() << "; give one of the two, or another output; "
+                           << "the outputs are " << outputNames(function);
+    else if (floats.empty())
       function.emitError() << "the model has no float output; its outputs are " << outputNames(function);
     else
       function.emitError() << "the model has " << floats.size() << " float outputs ("

@@ -65,7 +65,7 @@ for options, words_expected in [
         ([*mse, "--optimizer", "sgd", "--nesterov"], "--nesterov would have no effect: it is a form of momentum"),
         ([*mse, "--optimizer", "sgd", "--betas", "0.8,0.9"], "--betas would have no effect: --optimizer sgd has none"),
         ([*mse, "--optimizer", "sgd", "--eps", "1e-6"], "--eps would have no effect"),
-        ([*mse, "--loss-output", "y"], "--loss would have no effect: --loss-output y is the loss"),
+        ([*mse, "--loss-output", "y"], "--loss has no float output left in addition to --loss-output y; give one of the two, or another output; the outputs are 'y'"),
         (["--loss-output", "y", "--label-smoothing", "0.1"], "--label-smoothing would have no effect: the graph computes its loss itself"),
         (["--loss-output", "y", "--labels", "x"], "--labels would have no effect"),
         ([*mse, "--ignore-index", "0"], "--ignore-index would have no effect: --loss mse has no classes"),
