@@ -177,8 +177,9 @@ private:
     } catch (const Error &error) {
       if (fitting.size == 0)
         throw;
-      if (quickly || !isQuick)
+      if (!saidWhy)
         note("no larger size: {}", error.what());
+      saidWhy = true;
       return {size, false, std::nullopt};
     }
   }
@@ -186,6 +187,7 @@ private:
   const char *what;
   const bool isQuick;
   const Resize resize;
+  bool saidWhy = false;
   Tried fitting{0, true, std::nullopt}, tooLarge{largestTried + 1, false, std::nullopt};
 };
 

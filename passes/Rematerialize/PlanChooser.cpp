@@ -115,10 +115,7 @@ void PlanChooser::search(RecomputeChoice &choice, int64_t left) {
 /// The plan of the function's own order stays, which does not fit.
 bool PlanChooser::isProvenTooLarge(RecomputeChoice &choice, int64_t left) const {
   choice.peakLowerBound = solver::rematBound(choice.graph.problem, left, true).peakLowerBound;
-  if (choice.peakLowerBound <= left)
-    return false;
-  choice.smallest = choice.peakLowerBound;
-  return true;
+  return choice.peakLowerBound > left;
 }
 
 /// The smallest plan of a policy, which is among the plans of the whole search, too.

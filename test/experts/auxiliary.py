@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """auxiliary.py FOLDER: a router whose file has its load-balance loss and its z-loss as outputs. They are added to a cross-entropy or to a loss of the file, with
-weights; losses of 20 steps, each by its name in the log, and weights after them are those of numpy in double. fp16 scales them together, micro-batches average them."""
+weights; losses of 20 steps, each by its name in the log, and weights after them are those of numpy in double. Micro-batches average them."""
 import pathlib
 import subprocess
 import sys
