@@ -1,5 +1,9 @@
 // RUN: kedge-opt %s --kedge-choose-recompute="policy=full device=h100 threads=2" | FileCheck %s --check-prefix=FULL
 // RUN: kedge-opt %s --kedge-choose-recompute="budget=activations=80% device=h100 threads=2" | FileCheck %s --check-prefix=BUDGET
+// RUN: kedge-opt %s --kedge-choose-recompute="quick budget=activations=80% device=h100 threads=2" | FileCheck %s --check-prefix=BUDGET
+// RUN: kedge-opt %s --kedge-choose-recompute="quick budget=activations=60% device=h100 threads=2" | FileCheck %s --check-prefix=PROVEN
+// RUN: kedge-opt %s --kedge-choose-recompute="policies budget=activations=80% device=h100 threads=2" | FileCheck %s --check-prefix=POLICIES
+// RUN: kedge-opt %s --kedge-choose-recompute="policies offload budget=activations=80% device=h100 threads=2" | FileCheck %s --check-prefix=BUDGET
 // RUN: kedge-opt %s --kedge-choose-recompute="policy=none budget=1000 device=h100 threads=2" | FileCheck %s --check-prefix=NONE
 // RUN: kedge-opt %s --kedge-rematerialize="budget=activations=80% device=h100 threads=2" --kedge-plan-memory --kedge-check-memory | FileCheck %s --check-prefix=PLANNED
 // RUN: kedge-opt %s --kedge-plan-memory | FileCheck %s --check-prefix=KEPT
@@ -20,6 +24,16 @@
 // BUDGET-SAME: fits = true
 // BUDGET-SAME: budget_bytes
 // BUDGET: sched.sequence
+
+// It is proven that nothing fits: nothing is searched for, and no smallest budget is made up.
+// PROVEN: sched.recompute = #sched.recompute<policy = "auto", fits = false
+// PROVEN-SAME: unconstrained_peak_bytes = [[PEAK:[0-9]+]]
+// PROVEN-SAME: smallest_feasible_bytes = [[PEAK]]
+// PROVEN-NOT: sched.sequence
+
+// A plan fits that no policy makes.
+// POLICIES: sched.recompute = #sched.recompute<policy = "auto", fits = false
+// POLICIES-NOT: sched.sequence
 
 // NONE: sched.recompute = #sched.recompute<
 // NONE-SAME: fits = false
