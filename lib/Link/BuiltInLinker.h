@@ -15,9 +15,9 @@ enum class OutputForm { Program, StaticProgram, Library, Object };
 /// libc.a, libm.a, libmvec.a. Empty: there is none, or no LLD was built in.
 std::string linkPieces(const std::string &runtimeFolder);
 
-/// Links `inputs` (objects and archives, by path) with the pieces of that folder and with libc, libm and the
-/// loader of this machine, and writes `output`. `flags` are the linker's own. Throws kedge::Error with the
-/// linker's text.
+/// Links `inputs` (objects and archives by path, and "--..." words of the linker that hold for some) with the
+/// pieces of that folder and with libc, libm and the loader of this machine, and writes `output`. `flags` are
+/// the linker's own. Throws kedge::Error with the linker's text.
 void linkBuiltIn(OutputForm form, const std::string &pieces, const std::vector<std::string> &inputs,
                  const std::vector<std::string> &flags, const std::string &output);
 

@@ -7,6 +7,7 @@
 #include "lib/Support/TextFile.h"
 #include "lib/Support/ToolRun.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -153,13 +154,15 @@ std::vector<std::string> fasterLinker() {
   return {};
 }
 
-/// The system's C++ compiler as a linker. `folder`: for what it writes beside the output.
+/// The system's C++ compiler as a linker. `inputs`: files, and the linker's own words "--...". `folder`: for
+/// what it writes beside the output.
 void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, const std::string &output,
                   const TemporaryFolder &folder) {
   const bool isStatic = job.form == OutputForm::StaticProgram;
   std::vector<std::string> command = compilerDriver(job.machine);
   command.insert(command.end(), {"-o", output});
-  command.insert(command.end(), inputs.begin(), inputs.end());
+  for (const std::string &input : inputs)
+    command.push_back(llvm::StringRef(input).starts_with("--") ? "-Wl," + input : input);
   if (isWindows(job.machine)) {
     const std::vector<std::string> flags = windowsFlags(job.form, job.flags);
     command.insert(command.end(), flags.begin(), flags.end());
@@ -214,15 +217,24 @@ void expectSpace(const std::string &folder, uint64_t bytes, const std::string &o
          output, llvm::sys::StrError(full), bytes);
 }
 
+/// One file for all: where many are made and removed, a new one is slow to get.
+void writeObjects(const std::string &file, ArrayRef<ObjectFile> objects) {
+  std::vector<llvm::NewArchiveMember> members;
+  for (const ObjectFile &object : objects)
+    members.emplace_back(llvm::MemoryBufferRef(StringRef(object.data(), object.size()), "part.o"));
+  if (llvm::Error error = llvm::writeArchive(file, members, llvm::SymtabWritingMode::NoSymtab,
+                                             llvm::object::Archive::K_GNU, /*Deterministic=*/true,
+                                             /*Thin=*/false))
+    fail("{}: cannot be written: {}", file, llvm::toString(std::move(error)));
+}
+
 /// Links, and puts what is made at `place`.
 void drive(ArrayRef<ObjectFile> objects, LinkJob job, const std::string &place) {
   const std::string output = replaceableFile(place);
   const TemporaryFolder folder("kedge-link");
-  std::vector<std::string> inputs;
-  for (size_t at = 0; at < objects.size(); ++at) {
-    inputs.push_back(folder.file("object" + std::to_string(at) + ".o"));
-    writeFile(inputs.back(), StringRef(objects[at].data(), objects[at].size()));
-  }
+  const std::string own = folder.file("objects.a");
+  writeObjects(own, objects);
+  std::vector<std::string> inputs = {"--whole-archive", own, "--no-whole-archive"};
   inputs.insert(inputs.end(), job.archives.begin(), job.archives.end());
   if (!job.script.empty()) {
     const bool definition = isWindows(job.machine);

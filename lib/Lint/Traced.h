@@ -4,6 +4,7 @@
 #pragma once
 #include "lib/Lint/Lint.h"
 #include "lib/Lint/Roles/Norms.h"
+#include <map>
 
 namespace kedge::lint {
 
@@ -67,10 +68,10 @@ private:
   const model::Graph &graph;
   Values values;
   Norms norms;
-  std::map<std::string, std::vector<TracedUse>> readers;
+  std::unordered_map<std::string, std::vector<TracedUse>> readers;
   std::map<std::string, size_t>
-      renaming;                // output of an Identity that only gives an initializer a second name -> node
-  std::set<std::string> inner; // values that subgraphs read: left alone
+      renaming; // output of an Identity that only gives an initializer a second name -> node
+  std::unordered_set<std::string> inner;    // values that subgraphs read: left alone
   std::map<std::string, size_t> matricesIn; // module -> nameless matrices that it multiplies with
   std::set<std::string> names;
   std::set<std::string> owners, scopes; // modules that parameters are called after, and that nodes lie in

@@ -16,15 +16,11 @@ namespace {
 
 /// A node whose name or metadata tells of an export in inference mode; "" when none does.
 std::string inferenceHint(const model::Graph &graph) {
-  for (const Node &node : graph.nodes) {
-    std::string text = node.name + "\n" + node.opType;
-    for (const std::string &output : node.outputs)
-      text += "\n" + output;
-    for (const auto &[key, value] : node.metadata)
-      text += "\n" + value;
-    if (text.find("_no_training") != std::string::npos)
+  const auto tells = [](const std::string &text) { return text.find("_no_training") != std::string::npos; };
+  for (const Node &node : graph.nodes)
+    if (tells(node.name) || tells(node.opType) || std::ranges::any_of(node.outputs, tells) ||
+        std::ranges::any_of(node.metadata, [&](const auto &entry) { return tells(entry.second); }))
       return nodeName(node);
-  }
   return "";
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <unordered_set>
 
 namespace kedge::lint {
 using model::Graph;
@@ -158,17 +159,19 @@ std::string ownPlaceholder(const Tensor &tensor, const Graph &graph, const Signa
   return entry ? entry->placeholder : std::string();
 }
 
-Uses::Uses(const Graph &graph, const Signature &signature) : graph(graph), signature(signature) {
+Uses::Uses(const Graph &graph, const Signature &signature)
+    : graph(graph), signature(signature), originOf(graph.nodes.size()) {
   for (const Tensor &tensor : graph.initializers)
     tensors.emplace(tensor.name, &tensor);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const std::string &text = graph.nodes[n].meta(key::fxNode);
     if (text.empty())
       continue;
-    siblingsOf[text].push_back(n);
-    if (!calls.count(text))
-      if (std::optional<FxCall> call = FxCall::parse(text))
-        calls.emplace(text, std::move(*call));
+    const auto [entry, isNew] = origins.try_emplace(text);
+    if (isNew)
+      entry->second.call = FxCall::parse(text);
+    entry->second.nodes.push_back(n);
+    originOf[n] = &entry->second;
   }
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node &node = graph.nodes[n];
@@ -200,8 +203,8 @@ std::string lastOf(const std::string &dotted) { return dotted.substr(dotted.rfin
 /// Nodes that the exporter made up (Split) carry no call. Where such a node reads uniform values for another
 /// module, and that module's parameter of the same last name is read nowhere, it was merged into this tensor.
 void Uses::inferUnlabelled() {
-  std::set<std::string> read;
-  std::map<std::string, std::set<std::string>> modulesReading; // by value
+  std::unordered_set<std::string> read;
+  std::unordered_map<std::string, std::set<std::string>> modulesReading; // by value
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (const FxCall *call = this->call(n))
       for (const std::string &ref : call->refs())
@@ -244,14 +247,13 @@ const std::vector<Use> &Uses::of(const std::string &tensor) const {
 }
 
 const FxCall *Uses::call(size_t node) const {
-  auto found = calls.find(graph.nodes[node].meta(key::fxNode));
-  return found == calls.end() ? nullptr : &found->second;
+  const Origin *origin = originOf[node];
+  return origin && origin->call ? &*origin->call : nullptr;
 }
 
 const std::vector<size_t> &Uses::siblings(size_t node) const {
   static const std::vector<size_t> none;
-  auto found = siblingsOf.find(graph.nodes[node].meta(key::fxNode));
-  return found == siblingsOf.end() ? none : found->second;
+  return originOf[node] ? originOf[node]->nodes : none;
 }
 
 std::optional<std::string> Uses::placeholderAt(size_t n, size_t operand, Role role,

@@ -1,6 +1,7 @@
 // Which parameter of the original program stood where a node now reads an initializer.
 #pragma once
 #include "lib/Lint/ExporterMetadata.h"
+#include <unordered_map>
 
 namespace kedge::lint {
 
@@ -46,9 +47,14 @@ private:
 
   const model::Graph &graph;
   const Signature &signature;
-  std::map<std::string, const model::Tensor *> tensors;
-  std::map<std::string, FxCall> calls;                   // by fx_node text
-  std::map<std::string, std::vector<size_t>> siblingsOf; // by fx_node text
+  std::unordered_map<std::string, const model::Tensor *> tensors;
+  /// A call of the original program, and the nodes that came from it.
+  struct Origin {
+    std::optional<FxCall> call; // nullopt: a text that is none
+    std::vector<size_t> nodes;
+  };
+  std::unordered_map<std::string_view, Origin> origins; // by fx_node text
+  std::vector<const Origin *> originOf;                 // by node; null: no text
   std::map<std::string, std::vector<Use>> byTensor;
 };
 

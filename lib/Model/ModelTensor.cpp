@@ -93,17 +93,18 @@ template <typename T> T load(const uint8_t *data, size_t k) {
   return value;
 }
 
-/// Calls take(element) with the element in its own C++ type; false when there is none for this type. `values`
-/// gets room for all, but only after the bytes were found: a shape alone may promise more than there is.
+/// Fills `values` with what convert(element) makes of each, the element in its own C++ type; false when there
+/// is none for this type. They get room only after the bytes were found: a shape alone may promise more than
+/// there is.
 template <typename T, typename F>
-bool forEachElement(const Tensor &tensor, std::vector<T> &values, F &&take) {
+bool convertElements(const Tensor &tensor, std::vector<T> &values, F &&convert) {
   Bytes bytes = tensor.bytes();
   const uint8_t *data = bytes.data;
   size_t count = static_cast<size_t>(tensor.numElements());
-  values.reserve(count);
-  auto all = [&](auto convert) {
+  values.resize(count);
+  auto all = [&](auto element) {
     for (size_t k = 0; k < count; ++k)
-      take(convert(k));
+      values[k] = convert(element(k));
     return true;
   };
   switch (tensor.dtype) {
@@ -169,21 +170,21 @@ Bytes Tensor::bytes() const {
 
 std::vector<int64_t> Tensor::ints() const {
   std::vector<int64_t> values;
-  auto take = [&](auto v) {
+  auto toInteger = [&](auto v) {
     if constexpr (std::is_floating_point_v<decltype(v)>) {
       if (!(v >= -0x1p63 && v < 0x1p63))
         fail("{}: {} has the element {}; expected integers", path, describe(), v);
     }
-    values.push_back(static_cast<int64_t>(v));
+    return static_cast<int64_t>(v);
   };
-  if (!forEachElement(*this, values, take))
+  if (!convertElements(*this, values, toInteger))
     fail("{}: {} cannot be read as integers", path, describe());
   return values;
 }
 
 std::vector<double> Tensor::floats() const {
   std::vector<double> values;
-  if (!forEachElement(*this, values, [&](auto v) { values.push_back(static_cast<double>(v)); }))
+  if (!convertElements(*this, values, [](auto v) { return static_cast<double>(v); }))
     fail("{}: {} cannot be read as numbers", path, describe());
   return values;
 }

@@ -311,7 +311,7 @@ ProgramImageParts kedge::exporter::programJson(ModuleOp module, const ProgramFac
   out[key::name] = facts.name;
   out[key::target] = facts.target;
   StateTable states = stateTable(module, facts, parts.data);
-  out[key::model] = states.model;
+  out[key::model] = std::move(states.model);
   for (auto arena : module.getOps<exec::ArenaOp>())
     out[key::arena] = {{key::bytes, arena.getBytes()},
                        {key::persistentBytes, arena.getPersistent()},
@@ -324,11 +324,11 @@ ProgramImageParts kedge::exporter::programJson(ModuleOp module, const ProgramFac
       out[key::hostArena][key::files].push_back(
           {{key::directory, file.getDirectory()}, {key::bytes, file.getBytes()}});
   }
-  out[key::states] = states.states;
-  out[key::scalars] = builder.scalars;
-  out[key::results] = builder.results;
-  out[key::inputs] = builder.inputs;
-  out[key::functions] = functions;
+  out[key::states] = std::move(states.states);
+  out[key::scalars] = std::move(builder.scalars);
+  out[key::results] = std::move(builder.results);
+  out[key::inputs] = std::move(builder.inputs);
+  out[key::functions] = std::move(functions);
   out[key::options] = facts.options;
   out[key::plan] = facts.plan;
   out[key::exportTemplate] = facts.skeleton;

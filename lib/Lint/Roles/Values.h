@@ -2,8 +2,9 @@
 // alone, and shapes as far as they are at hand.
 #pragma once
 #include "lib/Model/Model.h"
-#include <map>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace kedge::lint {
 
@@ -44,12 +45,12 @@ private:
   void visitLoop(const model::Node &);
 
   std::vector<const model::Node *> order;
-  std::map<std::string, const model::Node *> makers;
-  std::map<std::string, std::vector<Reader>> reads;
-  std::map<std::string, const model::Tensor *> initializers;
-  std::map<std::string, model::Tensor> literals; // of Constant nodes
-  std::set<std::string> constants, outputs, inputs;
-  std::map<std::string, Dims> shapes;
+  std::unordered_map<std::string, const model::Node *> makers;
+  std::unordered_map<std::string, std::vector<Reader>> reads;
+  std::unordered_map<std::string, const model::Tensor *> initializers;
+  std::unordered_map<std::string, model::Tensor> literals; // of Constant nodes
+  std::unordered_set<std::string> constants, outputs, inputs;
+  std::unordered_map<std::string, Dims> shapes;
 };
 
 bool isOneOf(const model::Node &, const std::set<std::string> &operators);

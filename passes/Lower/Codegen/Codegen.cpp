@@ -25,6 +25,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -46,6 +47,27 @@ void initializeTargets() {
     LLVMInitializeAArch64AsmPrinter();
   });
 }
+
+/// LLVM's O2 for what the emitter makes: loops that are vectors and unrolled already, with pointers that do
+/// not alias. Left out is what finds nothing in them: vectorizers, loop-load-elim, loop-deletion,
+/// jump-threading, memcpyopt, dse, bdce, unswitching, three of seven times instcombine.
+constexpr StringLiteral kPipeline =
+    "inferattrs,function<eager-inv>(simplifycfg<keep-loops>,sroa<modify-cfg>,early-cse<>),ipsccp,globalopt,"
+    "function<eager-inv>(instcombine<max-iterations=1;no-verify-fixpoint>,"
+    "simplifycfg<keep-loops;switch-range-to-icmp>),"
+    "cgscc(devirt<4>(inline,function-attrs<skip-non-recursive-function-attrs>,function<eager-inv;no-rerun>("
+    "sroa<modify-cfg>,early-cse<memssa>,correlated-propagation,"
+    "instcombine<max-iterations=1;no-verify-fixpoint>,tailcallelim,reassociate,"
+    "loop-mssa(loop-rotate<header-duplication;no-prepare-for-lto>,licm<allowspeculation>),"
+    "simplifycfg<keep-loops;switch-range-to-icmp>,instcombine<max-iterations=1;no-verify-fixpoint>,"
+    "loop(loop-idiom,indvars,loop-unroll-full),sroa<modify-cfg>,vector-combine,gvn<>,sccp,"
+    "instcombine<max-iterations=1;no-verify-fixpoint>,correlated-propagation,adce,"
+    "loop-mssa(licm<allowspeculation>)),function-attrs)),"
+    "function<eager-inv>(loop(loop-rotate<header-duplication;no-prepare-for-lto>),vector-combine,"
+    "loop-unroll<O2>,instcombine<max-iterations=1;no-verify-fixpoint>,loop-mssa(licm<allowspeculation>),"
+    "instsimplify,div-rem-pairs,"
+    "simplifycfg<no-keep-loops;switch-range-to-icmp;switch-to-arithmetic;"
+    "hoist-loads-stores-with-cond-faulting;speculate-unpredictables>)";
 
 /// What every processor of ARMv8-A has, NEON among it; and levels above.
 constexpr StringLiteral kArm = "aarch64-linux";
@@ -108,15 +130,15 @@ LogicalResult toLLVMDialect(ModuleOp module) {
   return passes.run(module);
 }
 
-bool compileUnit(ModuleOp unit, const KernelTarget &target, int level, ObjectFile &object) {
+bool compileUnit(ModuleOp unit, const KernelTarget &target, int level, llvm::TargetMachine &machine,
+                 ObjectFile &object) {
   if (failed(toLLVMDialect(unit)))
     return false;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(unit, context, "kernels");
   if (!module)
     return false;
-  auto machine = codegen::createTargetMachine(target, level);
-  codegen::prepareModule(*module, *machine);
+  codegen::prepareModule(*module, machine);
   for (llvm::Function &function : *module)
     if (!function.isDeclaration()) {
       function.addFnAttr("prefer-vector-width", "512");
@@ -125,8 +147,8 @@ bool compileUnit(ModuleOp unit, const KernelTarget &target, int level, ObjectFil
             llvm::Attribute::getWithVScaleRangeArgs(context, target.vectorScale, target.vectorScale));
       function.addFnAttr(llvm::Attribute::NoUnwind);
     }
-  codegen::optimize(*module, *machine, level);
-  object = codegen::emitObject(*module, *machine);
+  codegen::optimize(*module, machine, level, level >= 2 ? StringRef(kPipeline) : StringRef());
+  object = codegen::emitObject(*module, machine);
   return true;
 }
 
@@ -169,10 +191,20 @@ LogicalResult compileMissing(std::vector<Missing> &missing, const KernelTarget &
   for (Missing &each : missing)
     bySize.push_back({sizeOf(each.unit), &each});
   llvm::stable_sort(bySize, [](const auto &a, const auto &b) { return a.first > b.first; });
-  for (auto [size, unit] : bySize)
-    context.getThreadPool().async(
-        [&, unit] { unit->isDone = compileUnit(unit->unit, target, level, unit->object); });
-  context.getThreadPool().wait();
+  llvm::ThreadPoolInterface &pool = context.getThreadPool();
+  std::vector<std::unique_ptr<llvm::TargetMachine>> machines(
+      std::min<size_t>(pool.getMaxConcurrency(), bySize.size()));
+  std::atomic<size_t> next = 0;
+  for (std::unique_ptr<llvm::TargetMachine> &machine : machines) {
+    machine = codegen::createTargetMachine(target, level);
+    pool.async([&] {
+      for (size_t at; (at = next++) < bySize.size();) {
+        Missing &each = *bySize[at].second;
+        each.isDone = compileUnit(each.unit, target, level, *machine, each.object);
+      }
+    });
+  }
+  pool.wait();
   return success(llvm::all_of(missing, [](const Missing &each) { return each.isDone; }));
 }
 
@@ -193,7 +225,8 @@ std::unique_ptr<llvm::TargetMachine> kedge::lower::codegen::createTargetMachine(
       triple, target.cpu, target.features, options, llvm::Reloc::PIC_, std::nullopt, codegen));
 }
 
-void kedge::lower::codegen::optimize(llvm::Module &module, llvm::TargetMachine &machine, int level) {
+void kedge::lower::codegen::optimize(llvm::Module &module, llvm::TargetMachine &machine, int level,
+                                     StringRef pipeline) {
   // The loops are vectors and unrolled already.
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;
@@ -212,9 +245,14 @@ void kedge::lower::codegen::optimize(llvm::Module &module, llvm::TargetMachine &
   const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
                                             llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
   auto chosen = levels[std::clamp(level, 0, 3)];
-  auto pipeline =
-      level <= 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen);
-  pipeline.run(module, modules);
+  llvm::ModulePassManager passes;
+  if (level <= 0)
+    passes = builder.buildO0DefaultPipeline(chosen);
+  else if (pipeline.empty())
+    passes = builder.buildPerModuleDefaultPipeline(chosen);
+  else
+    llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
+  passes.run(module, modules);
 }
 
 void kedge::lower::codegen::prepareModule(llvm::Module &module, const llvm::TargetMachine &machine) {

@@ -13,7 +13,8 @@ std::unique_ptr<llvm::TargetMachine> createTargetMachine(const KernelTarget &tar
 /// Gives a module the machine's triple and data layout.
 void prepareModule(llvm::Module &module, const llvm::TargetMachine &machine);
 /// LLVM's pipeline of a level (0 to 3) without its vectorizers: the kernels are vectors and unrolled already.
-void optimize(llvm::Module &module, llvm::TargetMachine &machine, int level);
+/// Above level 0 `pipeline`, as LLVM writes one, takes its place.
+void optimize(llvm::Module &module, llvm::TargetMachine &machine, int level, llvm::StringRef pipeline = {});
 ObjectFile emitObject(llvm::Module &module, llvm::TargetMachine &machine);
 
 } // namespace kedge::lower::codegen

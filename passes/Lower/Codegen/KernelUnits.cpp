@@ -2,6 +2,7 @@
 #include "lib/Support/BuildIdentity.h"
 #include "lib/Support/Error.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -92,6 +93,19 @@ private:
   llvm::DenseSet<size_t> areUsed;
 };
 
+/// Calls what symbols stand for by their new names, all at once: a walk for each would be quadratic.
+void renameUses(Operation *module, const llvm::DenseMap<Attribute, StringAttr> &renamed) {
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](SymbolRefAttr used) -> std::optional<Attribute> {
+    const StringAttr name = renamed.lookup(used.getRootReference());
+    return name ? SymbolRefAttr::get(name, used.getNestedReferences()) : used;
+  });
+  module->walk([&](Operation *op) {
+    if (isa<SymbolUserOpInterface, CallOpInterface>(op))
+      replacer.replaceElementsIn(op);
+  });
+}
+
 /// Numbers what a unit defines, in order.
 void number(KernelUnit &unit) {
   SmallVector<SymbolOpInterface> defined;
@@ -101,12 +115,14 @@ void number(KernelUnit &unit) {
       unit.symbols.push_back({symbol.getName().str(), isShown(symbol)});
     }
   const size_t length = lengthFor(unit.symbols);
+  llvm::DenseMap<Attribute, StringAttr> renamed;
   for (auto [at, symbol] : llvm::enumerate(defined)) {
     const auto name = StringAttr::get(symbol.getContext(), numberedName(at, length));
-    if (defined.size() > 1 && failed(SymbolTable::replaceAllSymbolUses(symbol, name, unit.module.get())))
-      fail("symbol '{}' of a kernel is used in an unknown way", symbol.getName().str());
+    renamed[symbol.getNameAttr()] = name;
     symbol.setName(name);
   }
+  if (defined.size() > 1)
+    renameUses(unit.module.get(), renamed);
 }
 
 } // namespace
