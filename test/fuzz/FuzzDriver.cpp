@@ -24,7 +24,7 @@ using kedge::test::WireField;
 using Input = std::vector<uint8_t>;
 using Clock = std::chrono::steady_clock;
 
-struct Options {
+struct FuzzOptions {
   double seconds = 0;
   uint64_t runs = 10000, seed = 1, first = 0;
   std::string save = "finding.onnx", replay;
@@ -177,8 +177,8 @@ private:
   std::mt19937_64 random;
 };
 
-Options parseOptions(int argc, char **argv) {
-  Options options;
+FuzzOptions parseOptions(int argc, char **argv) {
+  FuzzOptions options;
   for (int k = 1; k < argc; ++k) {
     std::string flag = argv[k];
     auto next = [&] { return k + 1 < argc ? std::string(argv[++k]) : std::string("0"); };
@@ -224,7 +224,7 @@ bool runOne() {
 } // namespace
 
 int main(int argc, char **argv) {
-  Options options = parseOptions(argc, argv);
+  FuzzOptions options = parseOptions(argc, argv);
   savePath = options.save;
   if (__sanitizer_set_death_callback)
     __sanitizer_set_death_callback(saveFinding);
