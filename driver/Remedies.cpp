@@ -4,7 +4,9 @@
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
 #include "lib/Support/Progress.h"
+#include "lib/Support/Reporter.h"
 #include "passes/Autodiff/Optimizers.h"
+#include "passes/Base/SideBySide.h"
 #include "passes/Mesh/WideRegion.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -92,7 +94,7 @@ std::optional<Price> priceOf(const Remedy &remedy, const CompileOptions &options
   remedy.apply(changed);
   changed.trial = Trial::Silent;
   changed.memory.frontier = changed.plan.compare = false;
-  changed.memory.plan.quick = true;
+  changed.memory.plan.search = remat::PlanSearch::Quick;
   Compilation compilation(changed);
   compilation.import();
   compilation.step();
@@ -116,13 +118,16 @@ std::string remediesText(const CompileOptions &options) {
   if (!options.memory.plan.budget.isGiven())
     return "";
   const std::vector<Remedy> remedies = remediesOf(options);
+  std::vector<std::optional<Price>> priced(remedies.size());
+  {
+    const ProgressStage stage("looking for what would fit", 0);
+    sideBySide(remedies.size(), [&](size_t i) { priced[i] = priceOf(remedies[i], options); });
+    endIfCancelled();
+  }
   std::vector<Price> prices;
   std::string tried;
-  for (const Remedy &remedy : remedies) {
-    const ProgressStage stage(fmt::format("what would fit: {}", remedy.flags),
-                              static_cast<double>(&remedy - remedies.data()) /
-                                  static_cast<double>(remedies.size()));
-    if (const std::optional<Price> price = priceOf(remedy, options))
+  for (const auto &[remedy, price] : llvm::zip_equal(remedies, priced)) {
+    if (price)
       prices.push_back(*price);
     tried += (tried.empty() ? "" : "; ") + remedy.flags;
   }

@@ -72,12 +72,12 @@ Tried tried(int64_t size, const CompileOptions &trial, bool isQuick) {
     return {size, fitsInSomeWay(trial), std::nullopt};
   CompileOptions one = trial;
   one.memory.frontier = false;
-  one.memory.plan.policies = isQuick;
   if (!canBeQuick(trial)) {
     const nlohmann::json report = reportOf(one);
     const bool isFastEnough = addedTimeOf(report) <= trial.plan.maxAddedTime.value_or(HUGE_VAL);
     return {size, report["fits"].get<bool>() && isFastEnough, std::nullopt};
   }
+  one.memory.plan.search = isQuick ? remat::PlanSearch::Policies : remat::PlanSearch::Smallest;
   Compilation compilation(one);
   compilation.import();
   compilation.step();
@@ -100,7 +100,8 @@ int64_t sizeBetween(const Tried &fitting, const Tried &tooLarge, int sameEnd) {
   return fitting.size + std::clamp<int64_t>(steps, 1, gap - 1);
 }
 
-/// Looks for the largest size that fits, to within a 256th.
+/// Looks for the largest size that fits: to within a 256th, or a 64th where searches find plans whose bytes
+/// differ by as much.
 class SizeSearch {
 public:
   SizeSearch(const char *what, const CompileOptions &options, Resize resize)
@@ -116,7 +117,7 @@ public:
   int64_t nextLarger() const { return tooLarge.size; }
 
 private:
-  static constexpr int64_t kNearby = 1, kPrecision = 256; ///< parts of the size
+  static constexpr int64_t kNearby = 1, kSettled = 64, kPrecision = 256; ///< parts of the size
 
   int64_t partOf(int64_t precision) const { return std::max<int64_t>(1, fitting.size / precision); }
 
@@ -137,30 +138,40 @@ private:
     }
   }
 
-  /// By whole searches, as that of the plan in the end. They find smaller plans than the policies'.
+  /// By searches for the smallest plan. They find smaller ones than the policies'.
   void settle() {
     if (tooLarge.needs)
       tooLarge = {largestTried + 1, false, std::nullopt};
     int64_t next = std::max<int64_t>(1, fitting.size);
     int sameEnd = 0;
+    Tried before;
     for (bool wasFitting = true;
-         tooLarge.size - fitting.size > partOf(kPrecision) && fitting.size < largestTried;) {
+         tooLarge.size - fitting.size > partOf(kSettled) && fitting.size < largestTried;) {
       const Tried one = look(next, false);
       sameEnd = one.fits == wasFitting ? sameEnd + 1 : 0;
       wasFitting = one.fits;
-      next = settledNear(one, sameEnd);
+      next = tooLarge.size > largestTried ? fullAt(before, one) : between(sameEnd);
+      before = one;
     }
   }
 
-  /// Where `one` would fill the budget, but no nearer to it than the precision; the middle where that is not
-  /// known or was a bad guess.
-  int64_t settledNear(const Tried &one, int sameEnd) const {
-    const int64_t part = partOf(kPrecision), gap = tooLarge.size - fitting.size;
-    if (!one.needs || (sameEnd >= 2 && tooLarge.size <= largestTried))
-      return fitting.size + std::max<int64_t>(1, gap / 2);
-    const int64_t near =
-        one.fits ? std::max(one.even(), fitting.size + part) : std::min(one.even(), tooLarge.size - part);
-    return std::clamp(near, fitting.size + 1, std::max(fitting.size + 1, tooLarge.size - 1));
+  /// Where the line through both would fill the budget, or that through one and nothing; at most twice the
+  /// size, at least as much more as the precision.
+  int64_t fullAt(const Tried &before, const Tried &one) const {
+    if (!one.needs)
+      return 2 * one.size;
+    int64_t size = one.even();
+    if (const int64_t grown = before.needs ? one.needs->smallest - before.needs->smallest : 0; grown > 0)
+      size = one.size -
+             static_cast<int64_t>(static_cast<double>(one.missing()) *
+                                  static_cast<double>(one.size - before.size) / static_cast<double>(grown));
+    return std::min(std::clamp(size, one.size + partOf(kSettled), 2 * one.size), largestTried);
+  }
+
+  int64_t between(int sameEnd) const {
+    const int64_t part = partOf(kSettled), least = fitting.size + part, most = tooLarge.size - part;
+    const int64_t size = sizeBetween(fitting, tooLarge, sameEnd);
+    return least < most ? std::clamp(size, least, most) : fitting.size + (tooLarge.size - fitting.size) / 2;
   }
 
   Tried look(int64_t size, bool quickly) {
@@ -233,6 +244,7 @@ std::string whyNoLarger(const LargestSize &found) {
   const bool batch = !found.options.plan.maxBatchInput.empty();
   CompileOptions next = batch ? withBatch(found.options, size) : withLength(found.options, size);
   next.memory.frontier = next.plan.compare = false;
+  next.memory.plan.search = remat::PlanSearch::Quick;
   try {
     if (next.isPipelined()) {
       PipelinePlan plan(next);

@@ -15,7 +15,7 @@ struct LargestSize {
   void addTo(nlohmann::json &report) const;
 };
 
-/// The largest batch of `options.plan.maxBatchInput` whose plan fits, to within a 256th. Shapes whose first
+/// The largest batch of `options.plan.maxBatchInput` whose plan fits, to within a 64th. Shapes whose first
 /// size is that of the input follow it. With --auto: that fits in some way that --auto chooses from. Throws
 /// kedge::Error when the input has no shape to begin with.
 LargestSize largestBatch(const CompileOptions &options);

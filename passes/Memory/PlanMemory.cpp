@@ -82,9 +82,12 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       return true;
     const std::vector<solver::Buffer> roomy = transientsOf(plan.buffers, /*onHost=*/false);
     const std::vector<solver::Buffer> tight = transientsOf(before, /*onHost=*/false);
-    const int64_t height = packed(roomy, bytesLeft()).height;
-    const bool raises =
-        height > solver::maxLoad(tight, alignment) && height > packed(tight, bytesLeft()).height;
+    // Room that only the whole effort finds a place for is not worth it: most sets have none.
+    const int64_t left = bytesLeft();
+    const int64_t height = left > 0
+                               ? solver::PackingMemo::ofProcess().packCloser(roomy, left, alignment).height
+                               : packed(roomy, left).height;
+    const bool raises = height > solver::maxLoad(tight, alignment) && height > packed(tight, left).height;
     if (raises)
       plan.buffers = std::move(before);
     else

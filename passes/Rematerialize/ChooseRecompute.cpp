@@ -47,7 +47,6 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
   }
 
   void readOptions() {
-    const PlanSearch search = policies ? PlanSearch::Policies : quick ? PlanSearch::Quick : PlanSearch::Whole;
     chooserOptions = {policy,
                       offload,
                       effort,

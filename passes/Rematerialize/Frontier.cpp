@@ -1,5 +1,5 @@
 #include "passes/Rematerialize/Frontier.h"
-#include "llvm/Support/ThreadPool.h"
+#include "passes/Base/SideBySide.h"
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -44,13 +44,6 @@ std::vector<FrontierPoint> corners(const std::vector<FunctionFrontier> &function
 }
 
 } // namespace
-
-void sideBySide(size_t count, llvm::function_ref<void(size_t)> work) {
-  llvm::DefaultThreadPool pool(llvm::optimal_concurrency(static_cast<unsigned>(count)));
-  for (size_t i = 0; i < count; ++i)
-    pool.async([=] { work(i); });
-  pool.wait();
-}
 
 std::vector<FrontierPoint> frontierOf(const std::vector<FunctionFrontier> &functions, size_t count) {
   const std::vector<FrontierPoint> all = corners(functions);

@@ -1,6 +1,5 @@
 // Added time against bytes: what every budget would buy, from the plans that one search finds.
 #pragma once
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -25,9 +24,6 @@ struct FrontierPoint {
   int64_t bytes = 0;
   double added = 0, bound = 0;
 };
-
-/// Runs `work` for 0 to `count` - 1 in threads of its own: for packings and bounds, which touch no IR.
-void sideBySide(size_t count, llvm::function_ref<void(size_t)> work);
 
 /// By falling bytes and rising time, at most `count` points: from the plan that adds nothing to the smallest
 /// one, those between at even distances in bytes.

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Base/KedgePass.h"
+#include "passes/Rematerialize/OptionWords.h"
 #include "passes/Rematerialize/Policy.h"
 
 namespace kedge::remat {

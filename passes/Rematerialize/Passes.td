@@ -46,8 +46,7 @@ def ChooseRecompute : KedgePass<"kedge-choose-recompute", "mlir::ModuleOp"> {
     Option<"effort", "effort", "int64_t", "0", "search steps of the solver (0: by the size of the function)">,
     Option<"threads", "threads", "int", "0", "threads that library workspaces are sized for (0: this machine's cores)">,
     Option<"offload", "offload", "bool", "false", "values may go to host memory and back">,
-    Option<"quick", "quick", "bool", "false", "shorter searches, none where it is proven that nothing fits, and no proof of what no plan falls below">,
-    Option<"policies", "policies", "bool", "false", "no search: the smallest plan of a policy that fits, if there is one">,
+    Option<"search", "search", "kedge::remat::PlanSearch", "kedge::remat::PlanSearch::Whole", "whole, quick, smallest or policies: how long plans are looked for">,
     Option<"frontier", "frontier", "int", "0", "points of added time against bytes to put into `sched.recompute` (0: none)">,
     Option<"hostBudget", "host-budget", "int64_t", "0", "bytes of host memory for states and values (0: no limit)">,
   ];

@@ -2,9 +2,11 @@
 #include "lib/Solver/Arena/PackingMemo.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Progress.h"
+#include "passes/Base/SideBySide.h"
 #include "passes/Rematerialize/HostCopies.h"
 #include "passes/Rematerialize/LowerPeak.h"
 #include "passes/Rematerialize/PackSequence.h"
+#include <limits>
 
 namespace kedge::remat {
 
@@ -17,6 +19,8 @@ constexpr double kCostlyRoomShare = 0.005;
 constexpr int64_t kSmallGaps = 100;
 /// Of the solver's effort, where the plan is not the one that is taken in the end.
 constexpr double kQuickShare = 0.25;
+
+static bool isNear(int64_t bytes, int64_t left) { return bytes <= left + left / kWorthReordering; }
 
 void PlanChooser::decide(RecomputeChoice &choice, std::optional<int64_t> left) {
   bool free = options.policy.kind == Policy::Kind::Auto ||
@@ -98,12 +102,22 @@ void PlanChooser::search(RecomputeChoice &choice, int64_t left) {
   const bool isWhole = options.search == PlanSearch::Whole;
   if (!isWhole && isProvenTooLarge(choice, left))
     return;
-  if (options.search == PlanSearch::Policies)
-    return takeStartWithin(choice, left);
+  if (options.search == PlanSearch::Policies || options.search == PlanSearch::Smallest) {
+    Plans plans = starts(choice);
+    if (options.search == PlanSearch::Smallest)
+      plans.push_back(smallestPlan(choice, plans));
+    choice.smallest = std::min(choice.smallest, takeSmallestWithin(choice, std::move(plans), left));
+    return;
+  }
   const Plans &plans = plansOf(choice);
   bool found = false;
   for (size_t i = 0; i < plans.size() && !found; ++i)
     found = solver::peakOf(choice.graph.problem, plans[i]) <= left && takeWithin(choice, plans, i, left);
+  // What a search for small plans alone finds fits for all that ask.
+  if (!found) {
+    choice.plans.push_back(smallestPlan(choice, starts(choice)));
+    found = takeSmallestWithin(choice, {choice.plans.back()}, left) <= left;
+  }
   findSmallest(choice, plans, left, found);
   if (!isWhole)
     return;
@@ -114,24 +128,36 @@ void PlanChooser::search(RecomputeChoice &choice, int64_t left) {
 
 /// The plan of the function's own order stays, which does not fit.
 bool PlanChooser::isProvenTooLarge(RecomputeChoice &choice, int64_t left) const {
-  choice.peakLowerBound = solver::rematBound(choice.graph.problem, left, true).peakLowerBound;
+  choice.peakLowerBound = solver::rematBound(choice.graph.problem, /*budget=*/0, true).peakLowerBound;
   return choice.peakLowerBound > left;
 }
 
-/// The smallest plan of a policy, which is among the plans of the whole search, too.
-void PlanChooser::takeStartWithin(RecomputeChoice &choice, int64_t left) {
+std::vector<int> PlanChooser::smallestPlan(const RecomputeChoice &choice, Plans starts) const {
+  solver::RematOptions search;
+  search.effort = options.effort;
+  search.starts = std::move(starts);
+  return solver::rematSmallest(choice.graph.problem, search).sequence;
+}
+
+/// The one of the smallest peak that fits when it is packed. Returns the bytes of the smallest of those that
+/// were packed.
+int64_t PlanChooser::takeSmallestWithin(RecomputeChoice &choice, Plans plans, int64_t left) {
   std::vector<std::pair<int64_t, std::vector<int>>> byPeak;
-  for (std::vector<int> &start : starts(choice))
-    byPeak.push_back({solver::peakOf(choice.graph.problem, start), std::move(start)});
+  for (std::vector<int> &plan : plans)
+    byPeak.push_back({solver::peakOf(choice.graph.problem, plan), std::move(plan)});
   llvm::sort(byPeak);
-  for (auto &[peak, start] : byPeak) {
-    const int64_t bytes = quickBytes(choice.graph.problem, start);
-    choice.smallest = std::min(choice.smallest, bytes);
+  int64_t smallest = std::numeric_limits<int64_t>::max();
+  for (auto &[peak, plan] : byPeak) {
+    int64_t bytes = quickBytes(choice.graph.problem, plan);
+    if (bytes > left && peak <= left && isNear(bytes, left))
+      bytes = std::min(bytes, quickBytes(choice.graph.problem, plan, solver::PackingMemo::closer));
+    smallest = std::min(smallest, bytes);
     if (bytes <= left)
-      return choice.take(start, bytes);
-    if (peak > left)
-      return; // so are those that follow
+      choice.take(plan, bytes);
+    if (bytes <= left || peak > left)
+      break; // those that follow are larger
   }
+  return smallest;
 }
 
 /// What the next plan costs more whose values leave a fiftieth of the bytes free; 0 where there is none, so
@@ -149,14 +175,14 @@ static double costOfRoom(const RecomputeChoice &choice, const std::vector<std::v
 bool PlanChooser::takeWithin(RecomputeChoice &choice, const Plans &plans, size_t index, int64_t left) {
   const solver::RematProblem &problem = choice.graph.problem;
   int64_t bytes = quickBytes(problem, plans[index]);
-  const bool isNear = bytes <= left + left / kWorthReordering;
-  if (bytes > left && isNear && !options.packsQuickly)
+  if (bytes > left && isNear(bytes, left) && !options.packsQuickly)
     bytes = std::min(bytes, quickBytes(problem, plans[index], solver::PackingMemo::closer));
   if (bytes <= left) {
     choice.take(plans[index], bytes);
     return true;
   }
-  if (!isNear || costOfRoom(choice, plans, index, left) <= choice.seconds * kCostlyRoomShare)
+  if (!isNear(bytes, left) || options.search != PlanSearch::Whole ||
+      costOfRoom(choice, plans, index, left) <= choice.seconds * kCostlyRoomShare)
     return false;
   std::optional<PackedSequence> other = orderWithin(problem, plans[index], left);
   if (other)

@@ -1,16 +1,11 @@
 // What a function runs under a policy and a budget.
 #pragma once
 #include "passes/Rematerialize/Frontier.h"
+#include "passes/Rematerialize/OptionWords.h"
 #include "passes/Rematerialize/Policies.h"
 #include "passes/Rematerialize/RecomputeChoice.h"
 
 namespace kedge::remat {
-
-enum class PlanSearch {
-  Whole,   ///< and what no plan falls below is proven
-  Quick,   ///< with less effort, and none where nothing fits for certain
-  Policies ///< the plans of the policies alone; the first that fits is taken
-};
 
 struct PlanChooserOptions {
   Policy policy;
@@ -41,7 +36,8 @@ private:
   const Plans &plansOf(RecomputeChoice &choice);
   void search(RecomputeChoice &choice, int64_t left);
   bool isProvenTooLarge(RecomputeChoice &choice, int64_t left) const;
-  void takeStartWithin(RecomputeChoice &choice, int64_t left);
+  std::vector<int> smallestPlan(const RecomputeChoice &choice, Plans starts) const;
+  static int64_t takeSmallestWithin(RecomputeChoice &choice, Plans plans, int64_t left);
   bool takeWithin(RecomputeChoice &choice, const Plans &plans, size_t index, int64_t left);
   void findSmallest(RecomputeChoice &choice, const Plans &plans, int64_t left, bool found);
   std::vector<const std::vector<int> *> fewOf(RecomputeChoice &choice);

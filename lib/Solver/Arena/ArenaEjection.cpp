@@ -6,15 +6,31 @@
 
 namespace kedge::solver {
 namespace {
-constexpr int64_t notPlaced = -1;
 constexpr double weightGrowth = 1.1;
 constexpr int64_t effortOfTaking = 20; // from the heap
 constexpr size_t worthPassing = 5; // items passed over for a neighbour: cheaper than to sort the neighbours
+constexpr size_t worthMoving = 8;  // places that an edge moves: cheaper than to sort all
 
 template <typename Edge> bool isLower(Edge a, Edge b) { return a.at < b.at; }
 
 template <typename Edge> void insert(std::vector<Edge> &edges, Edge edge) {
   edges.insert(std::upper_bound(edges.begin(), edges.end(), edge, isLower<Edge>), edge);
+}
+
+/// For what is nearly in order: each edge goes back past those that are higher. Many that have far to go are
+/// sorted as any others are.
+template <typename Edge> void sortAgain(std::vector<Edge> &edges) {
+  size_t left = worthMoving * edges.size();
+  for (size_t i = 1; i < edges.size(); ++i) {
+    const Edge edge = edges[i];
+    size_t at = i;
+    for (; at > 0 && edge.at < edges[at - 1].at; --at)
+      edges[at] = edges[at - 1];
+    edges[at] = edge;
+    if (i - at > left)
+      return std::stable_sort(edges.begin(), edges.end(), isLower<Edge>);
+    left -= i - at;
+  }
 }
 
 template <typename Edge> void erase(std::vector<Edge> &edges, Edge edge) {
@@ -46,7 +62,9 @@ ArenaEjection::ArenaEjection(const ArenaProblem &problem, uint64_t seed)
   for (const ArenaItem &item : problem.items)
     area.push_back(static_cast<double>(item.size) * (item.last - item.first + 1));
   for (size_t i = 0; i < area.size(); ++i)
-    stands.push_back({notPlaced, problem.items[i].size, area[i]});
+    stands.push_back({0, problem.items[i].size, area[i], true});
+  if (!keepsOrder)
+    neighboursByEnd = neighbours;
 }
 
 ArenaPlacement ArenaEjection::placement() const {
@@ -68,14 +86,14 @@ void ArenaEjection::reset(int64_t limit, const ArenaPlacement &start) {
     stand.begin = start.offsets[i];
     stand.weight = area[i] * std::sqrt(std::sqrt(stand.weight / area[i]));
     const int item = static_cast<int>(i);
-    if (stand.begin + stand.size <= height) {
+    stand.waits = stand.begin + stand.size > height;
+    if (!stand.waits) {
       if (keepsOrder) {
         allByBegin.push_back({stand.begin, item});
         allByEnd.push_back({stand.begin + stand.size, item});
       }
       continue;
     }
-    stand.begin = notPlaced;
     wait(item);
   }
   std::stable_sort(allByBegin.begin(), allByBegin.end(), isLower<Edge>);
@@ -84,6 +102,7 @@ void ArenaEjection::reset(int64_t limit, const ArenaPlacement &start) {
 
 void ArenaEjection::stand(int item, int64_t at) {
   stands[item].begin = at;
+  stands[item].waits = false;
   if (!keepsOrder)
     return;
   insert(allByBegin, {at, item});
@@ -96,7 +115,7 @@ void ArenaEjection::leave(int item) {
     erase(allByBegin, {stand.begin, item});
     erase(allByEnd, {stand.begin + stand.size, item});
   }
-  stand.begin = notPlaced;
+  stand.waits = true;
 }
 
 bool ArenaEjection::run(int64_t limit, const ArenaPlacement &start, int64_t steps, ArenaEffort &effort) {
@@ -129,11 +148,10 @@ int ArenaEjection::takeHeaviest() {
 }
 
 void ArenaEjection::collectStands(int item) {
-  const std::vector<int> &others = neighbours[item];
   if (keepsOrder)
-    pickStands(others);
+    pickStands(neighbours[item]);
   else
-    sortStands(others);
+    sortStands(item);
   const size_t count = byBegin.size();
   weightBefore.resize(count + 1);
   weightBefore[0] = 0;
@@ -160,20 +178,24 @@ void ArenaEjection::pickStands(const std::vector<int> &others) {
   pick(allByEnd, byEnd);
 }
 
-void ArenaEjection::sortStands(const std::vector<int> &others) {
-  byBegin.resize(others.size());
-  byEnd.resize(others.size());
-  size_t count = 0;
-  for (int other : others) {
-    const Stand &stand = stands[other];
-    byBegin[count] = {stand.begin, other};
-    byEnd[count] = {stand.begin + stand.size, other};
-    count += stand.begin != notPlaced;
-  }
-  byBegin.resize(count);
-  byEnd.resize(count);
-  std::sort(byBegin.begin(), byBegin.end(), isLower<Edge>);
-  std::sort(byEnd.begin(), byEnd.end(), isLower<Edge>);
+/// Neighbours are kept in the order in which they stood the last time; few have moved since.
+void ArenaEjection::sortStands(int item) {
+  const auto sort = [&](std::vector<int> &others, std::vector<Edge> &edges, auto &&placeOf) {
+    edges.resize(others.size());
+    for (size_t i = 0; i < others.size(); ++i)
+      edges[i] = {placeOf(stands[others[i]]), others[i]};
+    sortAgain(edges);
+    size_t count = 0;
+    for (size_t i = 0; i < others.size(); ++i) {
+      const Edge edge = edges[i];
+      others[i] = edge.item;
+      edges[count] = edge;
+      count += !stands[edge.item].waits;
+    }
+    edges.resize(count);
+  };
+  sort(neighbours[item], byBegin, [](const Stand &stand) { return stand.begin; });
+  sort(neighboursByEnd[item], byEnd, [](const Stand &stand) { return stand.begin + stand.size; });
 }
 
 /// The lowest place that is free, or the one of least weight, give or take a twentieth. Places are on top of

@@ -22,8 +22,9 @@ public:
 private:
   /// An item as the others see it, side by side.
   struct Stand {
-    int64_t begin, size; ///< begin: its offset, notPlaced while it waits
+    int64_t begin, size; ///< begin: its offset, or where it stood before it had to wait
     double weight;
+    bool waits;
   };
   /// Sorting moves little: the rest is looked up.
   struct Edge {
@@ -35,7 +36,7 @@ private:
   void wait(int item);
   int takeHeaviest();
   void collectStands(int item);
-  void sortStands(const std::vector<int> &others);
+  void sortStands(int item);
   void pickStands(const std::vector<int> &others);
   void stand(int item, int64_t at);
   void leave(int item);
@@ -43,7 +44,9 @@ private:
   void put(int item, int64_t at);
 
   const ArenaProblem &problem;
-  std::vector<std::vector<int>> neighbours; ///< of each item: items that live with it
+  /// Of each item: items that live with it. Where no order of all is kept, in their order by begin and by end
+  /// when it was placed the last time.
+  std::vector<std::vector<int>> neighbours, neighboursByEnd;
   ArenaRandom random;
   std::vector<double> area;
   std::vector<Stand> stands;

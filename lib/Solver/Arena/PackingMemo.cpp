@@ -49,16 +49,19 @@ Packing PackingMemo::packWithin(const std::vector<Buffer> &buffers, int64_t good
   options.align = align;
   if (good <= 0)
     return pack(buffers, options);
-  Packing found = packQuickly(buffers, align);
-  const auto lower = [&](Packing other) {
-    if (other.height < found.height)
-      found = std::move(other);
-  };
-  if (found.height > good)
-    lower(packQuickly(buffers, align, closer));
-  if (found.height > good)
-    lower(pack(buffers, options));
-  return found;
+  Packing closer = packCloser(buffers, good, align);
+  if (closer.height <= good)
+    return closer;
+  Packing whole = pack(buffers, options);
+  return whole.height < closer.height ? whole : closer;
+}
+
+Packing PackingMemo::packCloser(const std::vector<Buffer> &buffers, int64_t good, int64_t align) {
+  Packing quick = packQuickly(buffers, align);
+  if (quick.height <= good)
+    return quick;
+  Packing longer = packQuickly(buffers, align, closer);
+  return longer.height < quick.height ? longer : quick;
 }
 
 std::optional<Packing> PackingMemo::find(size_t hash, const std::vector<Buffer> &buffers,

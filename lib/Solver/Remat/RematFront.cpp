@@ -8,6 +8,7 @@ namespace {
 /// Rungs are this many times the no-remat peak apart; the rest of the ladder follows from what is feasible.
 constexpr int rungsPerPeak = 40;
 constexpr int failuresBeforeStop = 3;
+constexpr size_t mostFailures = 3; // with each heat
 /// Plans that add more of the cost than that are for those who need the smallest peak.
 constexpr double mostEased = 0.4;
 /// Where plans add that share of the cost, so many orders in which a gradient of weights runs late are tried.
@@ -74,11 +75,33 @@ public:
       up(rung);
     }
     if (!stopped() && options.lowestBudget == 0)
-      lowerSmallestPeak();
+      lowerSmallestPeak(base / rungsPerPeak / 2, {0.1});
     if (options.lowestBudget == 0)
       refineSteepSteps();
     if (options.lowestBudget == 0)
       delay(lowest);
+  }
+
+  /// Lowers the smallest peak by ever smaller steps, from `step` on to a sixteenth of it. Where a walk finds
+  /// nothing lower, hotter ones are tried.
+  void lowerSmallestPeak(int64_t step, const std::vector<double> &heats) {
+    size_t failures = 0, tries = 0;
+    step = std::max<int64_t>(1, step);
+    for (const int64_t last = std::max<int64_t>(1, step / 16);
+         step >= last && failures < mostFailures * heats.size() && !stopped();) {
+      const std::vector<int> start = front.smallestPeak().sequence;
+      const int64_t before = front.smallestPeak().peak;
+      anneal(start, before - step, heats[tries]);
+      if (front.smallestPeak().peak < before) {
+        tries = 0;
+        continue;
+      }
+      ++failures;
+      if (++tries == heats.size()) {
+        tries = 0;
+        step /= 2;
+      }
+    }
   }
 
 private:
@@ -196,19 +219,6 @@ private:
       anneal(std::vector<int>(below->sequence), budgetOf(rung), 0.1);
   }
 
-  /// Lowers the smallest peak by ever smaller steps.
-  void lowerSmallestPeak() {
-    for (int64_t step = std::max<int64_t>(1, base / rungsPerPeak / 2), failures = 0;
-         step > 0 && step >= base / 1000 && failures < 3 && !stopped();) {
-      std::vector<int> start = front.smallestPeak().sequence;
-      int64_t before = front.smallestPeak().peak;
-      anneal(start, before - step, 0.1);
-      bool lower = front.smallestPeak().peak < before;
-      failures += !lower;
-      step = lower ? step : step / 2;
-    }
-  }
-
   /// A plan on a rung has the rung's bytes to the last one, and may be packed a little above them. Where the
   /// next plan costs more, one that is a little smaller is worth a short walk; where it costs much more, one
   /// that is smaller by a hundredth, too.
@@ -243,6 +253,10 @@ private:
 
 void climbLadder(const RematModel &model, RematFront &front, const LadderOptions &options) {
   Ladder(model, front, options).walk();
+}
+
+void lowerPeak(const RematModel &model, RematFront &front, const LadderOptions &options) {
+  Ladder(model, front, options).lowerSmallestPeak(front.smallestPeak().peak / 8, {0.1, 1, 3});
 }
 
 namespace {

@@ -40,6 +40,9 @@ struct LadderOptions {
 /// Walks down the ladder of budgets and up again.
 void climbLadder(const RematModel &model, RematFront &front, const LadderOptions &options);
 
+/// Walks from the smallest plan to smaller ones alone.
+void lowerPeak(const RematModel &model, RematFront &front, const LadderOptions &options);
+
 /// Restarts at one budget until `timeUsed`, a share of the time limit, is 1, or `enough` holds.
 void focusOn(const RematModel &model, RematFront &front, int64_t budget, uint64_t seed,
              const std::function<double()> &timeUsed, const std::function<bool()> &enough);

@@ -88,6 +88,12 @@ public:
     return plans;
   }
 
+  RematPlan smallest() {
+    const int64_t effort = options.effort > 0 ? options.effort : defaultEffort(model, /*folded=*/false);
+    lowerPeak(model, front, ladderOf(effort, 1));
+    return unbounded(front.smallestPeak(), options.budget);
+  }
+
 private:
   /// The proof needs a good plan to begin from, and ends the search where there is no better one.
   void focus(RematBound &bound, const std::function<bool()> &proven) {
@@ -198,6 +204,10 @@ RematPlan rematerialize(const RematProblem &problem, const RematOptions &options
 
 std::vector<RematPlan> rematFront(const RematProblem &problem, const RematOptions &options) {
   return Solver(problem, options).all();
+}
+
+RematPlan rematSmallest(const RematProblem &problem, const RematOptions &options) {
+  return Solver(problem, options).smallest();
 }
 
 RematMemo &RematMemo::ofProcess() {

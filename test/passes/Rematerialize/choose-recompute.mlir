@@ -1,9 +1,10 @@
 // RUN: kedge-opt %s --kedge-choose-recompute="policy=full device=h100 threads=2" | FileCheck %s --check-prefix=FULL
 // RUN: kedge-opt %s --kedge-choose-recompute="budget=activations=80% device=h100 threads=2" | FileCheck %s --check-prefix=BUDGET
-// RUN: kedge-opt %s --kedge-choose-recompute="quick budget=activations=80% device=h100 threads=2" | FileCheck %s --check-prefix=BUDGET
-// RUN: kedge-opt %s --kedge-choose-recompute="quick budget=activations=60% device=h100 threads=2" | FileCheck %s --check-prefix=PROVEN
-// RUN: kedge-opt %s --kedge-choose-recompute="policies budget=activations=80% device=h100 threads=2" | FileCheck %s --check-prefix=POLICIES
-// RUN: kedge-opt %s --kedge-choose-recompute="policies offload budget=activations=80% device=h100 threads=2" | FileCheck %s --check-prefix=BUDGET
+// RUN: kedge-opt %s --kedge-choose-recompute="search=quick budget=activations=80% device=h100 threads=2" | FileCheck %s --check-prefix=BUDGET
+// RUN: kedge-opt %s --kedge-choose-recompute="search=quick budget=activations=60% device=h100 threads=2" | FileCheck %s --check-prefix=PROVEN
+// RUN: kedge-opt %s --kedge-choose-recompute="search=policies budget=activations=80% device=h100 threads=2" | FileCheck %s --check-prefix=POLICIES
+// RUN: kedge-opt %s --kedge-choose-recompute="search=policies offload budget=activations=80% device=h100 threads=2" | FileCheck %s --check-prefix=BUDGET
+// RUN: kedge-opt %s --kedge-choose-recompute="search=smallest budget=activations=80% device=h100 threads=2" | FileCheck %s --check-prefix=BUDGET
 // RUN: kedge-opt %s --kedge-choose-recompute="policy=none budget=1000 device=h100 threads=2" | FileCheck %s --check-prefix=NONE
 // RUN: kedge-opt %s --kedge-rematerialize="budget=activations=80% device=h100 threads=2" --kedge-plan-memory --kedge-check-memory | FileCheck %s --check-prefix=PLANNED
 // RUN: kedge-opt %s --kedge-plan-memory | FileCheck %s --check-prefix=KEPT
