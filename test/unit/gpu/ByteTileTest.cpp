@@ -39,8 +39,13 @@ void check(const std::string &text, StringRef arch) {
 
 // Whole tiles, tiles that a matrix ends in along one dim or both, and sizes that no patch or run divides.
 TEST(ByteTiles, EqualTheCpu) {
-  for (auto [batch, rows, columns] :
-       {std::array{1, 64, 64}, {2, 128, 192}, {1, 16, 8}, {3, 80, 68}, {1, 144, 100}, {1, 40, 36}, {1, 48, 35}})
+  for (auto [batch, rows, columns] : {std::array{1, 64, 64},
+                                      {2, 128, 192},
+                                      {1, 16, 8},
+                                      {3, 80, 68},
+                                      {1, 144, 100},
+                                      {1, 40, 36},
+                                      {1, 48, 35}})
     for (const char *type : {"f8E4M3FN", "f8E5M2"})
       for (StringRef arch : {"", "sm_90", "sm_80"})
         check(casts(batch, rows, columns, type), arch);

@@ -1,10 +1,10 @@
 // Rounding to bf16 and 8-bit floats as a device's instructions and as operations on integers: equal bits, but
 // for NaNs, which stay NaNs.
-#include "test/support/PtxFunctions.h"
 #include "passes/Lower/Codegen/Codegen.h"
 #include "passes/Lower/Codegen/JitProgram.h"
 #include "passes/Lower/Cpu/KernelEmitter.h"
 #include "test/support/GpuPtx.h"
+#include "test/support/PtxFunctions.h"
 #include "test/unit/gpu/KernelPair.h"
 #include "llvm/ADT/APFloat.h"
 #include <bit>

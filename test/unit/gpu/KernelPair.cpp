@@ -166,7 +166,8 @@ std::string KernelPair::compare(size_t number, unsigned seed, float low, float h
   std::mt19937 random(seed);
   Buffers onCpu, onGpu, again;
   std::vector<Padding> paddings;
-  for (auto [value, map] : llvm::zip(cluster.getInputs(), cluster.getInputMaps().getAsValueRange<AffineMapAttr>()))
+  for (auto [value, map] :
+       llvm::zip(cluster.getInputs(), cluster.getInputMaps().getAsValueRange<AffineMapAttr>()))
     paddings.push_back(Padding::of(cluster, tensorOf(value), map));
   for (auto [value, map] :
        llvm::zip(cluster.getOutputs(), cluster.getOutputMaps().getAsValueRange<AffineMapAttr>()))
@@ -232,7 +233,8 @@ std::string KernelPair::compare(size_t number, unsigned seed, float low, float h
     const bool isShort = type.getElementType().isF16() || type.getElementType().isBF16();
     double unit = type.getElementType().isF16() ? 0x1p-10 : isShort ? 0x1p-7 : 1e-4;
     const bool isNear = reduces || (ptx && isShort && hasMath(cluster));
-    std::string text = difference(type, expected.data(), found.data(), isNear ? unit : 1e-6, reduces ? 1e-5 : 1e-7);
+    std::string text =
+        difference(type, expected.data(), found.data(), isNear ? unit : 1e-6, reduces ? 1e-5 : 1e-7);
     if (!text.empty())
       return fmt::format("output {}: {}", at - inputs, text);
   }
@@ -251,7 +253,8 @@ std::string KernelPair::compare(size_t number, unsigned seed, float low, float h
   for (size_t at = 0; at < places.size(); ++at) {
     const size_t tensor = cluster.getInputs().size() + at;
     const size_t bytes = onGpu[tensor]->size();
-    if (paddings[tensor].filled(shared[tensor], bytes, 0) != paddings[tensor].filled(onGpu[tensor]->data(), bytes, 0))
+    if (paddings[tensor].filled(shared[tensor], bytes, 0) !=
+        paddings[tensor].filled(onGpu[tensor]->data(), bytes, 0))
       return fmt::format("output {} on input {}: another result than beside it", at, places[at]);
   }
   return "";

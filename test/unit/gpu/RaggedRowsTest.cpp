@@ -46,8 +46,10 @@ std::string loss(Rows rows, const char *type, int64_t label) {
 }}
 )",
       rows.count, rows.columns, rows.pitch, type, label,
-      std::string(type) == "f32" ? "arith.addf %x, %zero : f32" : fmt::format("arith.extf %x : {} to f32", type),
-      std::string(type) == "f32" ? "arith.addf %g, %zero : f32" : fmt::format("arith.truncf %g : f32 to {}", type));
+      std::string(type) == "f32" ? "arith.addf %x, %zero : f32"
+                                 : fmt::format("arith.extf %x : {} to f32", type),
+      std::string(type) == "f32" ? "arith.addf %g, %zero : f32"
+                                 : fmt::format("arith.truncf %g : f32 to {}", type));
 }
 
 void check(const std::string &text, StringRef arch) {
