@@ -130,8 +130,7 @@ void ByteTileEmitter::storeTurned(unsigned output, Value shared) {
                                exists(indices[*plan.tileDim], *plan.tileDim));
   position.guarded(inside, [&] {
     auto type = VectorType::get({int64_t(parts.size())}, b.getI32Type());
-    words.store(memory.outputAddress(output, indices),
-                vector::FromElementsOp::create(b, loc, type, parts));
+    words.store(memory.outputAddress(output, indices), vector::FromElementsOp::create(b, loc, type, parts));
   });
 }
 

@@ -1,4 +1,5 @@
-// The body of a GPU kernel that writes bytes as they lie and turned around: casts of matrices to 8-bit floats.
+// The body of a GPU kernel that writes bytes as they lie and turned around: casts of matrices to 8-bit
+// floats.
 #pragma once
 #include "passes/Lower/Gpu/thread/ThreadScalars.h"
 
@@ -39,9 +40,9 @@ private:
   ThreadPosition position;
   ThreadMemory memory;
   ThreadScalars scalars;
-  Values first;                ///< indices of the tile's first element, by dim
-  mlir::Value across, along;   ///< of this thread's patch in the tile: along the lanes, along the tile dim
-  mlir::Value valid;           ///< the patch exists; null: it does
+  Values first;              ///< indices of the tile's first element, by dim
+  mlir::Value across, along; ///< of this thread's patch in the tile: along the lanes, along the tile dim
+  mlir::Value valid;         ///< the patch exists; null: it does
 };
 
 } // namespace kedge::lower::gpu

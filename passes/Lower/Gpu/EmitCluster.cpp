@@ -1,7 +1,7 @@
 // Clusters as launches of one or several kernels.
 #include "passes/Lower/Cluster/KernelNames.h"
-#include "passes/Lower/Gpu/FlatKernels.h"
 #include "passes/Lower/Gpu/ByteTileEmitter.h"
+#include "passes/Lower/Gpu/FlatKernels.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 #include "passes/Lower/Gpu/OnlineSums.h"
 #include "passes/Lower/Gpu/Stages.h"

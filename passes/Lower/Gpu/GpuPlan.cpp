@@ -85,8 +85,8 @@ bool hasRoom(const GpuPlan &plan, const Access &access, ArrayRef<int64_t> sizes)
 bool canBeRagged(const ClusterNest &nest, GpuPlan plan, unsigned width) {
   plan.width = width;
   auto fits = [&](const Access &access) { return hasRoom(plan, access, nest.sizes); };
-  const bool isRow = nest.passes ? nest.reduced[plan.lanesDim] && llvm::count(nest.reduced, true) == 1
-                                 : nest.rank() > 1;
+  const bool isRow =
+      nest.passes ? nest.reduced[plan.lanesDim] && llvm::count(nest.reduced, true) == 1 : nest.rank() > 1;
   return isRow && nest.summed.empty() && nest.sizes[plan.lanesDim] >= kLongRow &&
          llvm::all_of(nest.inputs, fits) && llvm::all_of(nest.outputs, fits);
 }
@@ -144,7 +144,8 @@ void planRows(const ClusterNest &nest, GpuPlan &plan) {
     return sums && plan.width == 8 && llvm::divideCeil(2 * plan.units, team) < 2 * each(team);
   };
   auto elements = [&](int64_t team) {
-    return halved(team) ? int64_t(llvm::divideCeil(2 * plan.units, team)) * 4 : int64_t(each(team)) * plan.width;
+    return halved(team) ? int64_t(llvm::divideCeil(2 * plan.units, team)) * 4
+                        : int64_t(each(team)) * plan.width;
   };
   auto fits = [&](int64_t team) {
     return elements(team) * std::max<int64_t>(1, held) <= (sums ? heldWithSums(team) : heldElements(team));

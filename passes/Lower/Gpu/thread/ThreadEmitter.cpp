@@ -9,8 +9,8 @@ using namespace kedge::lower::gpu;
 
 ThreadEmitter::ThreadEmitter(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, ClusterNest &nest,
                              const GpuPlan &plan)
-    : b(builder), loc(kernel.getLoc()), nest(nest), plan(plan), ops(builder, loc, Conversions::Device), position(ops, nest, plan),
-      memory(ops, kernel, position), scalars(ops, position, memory),
+    : b(builder), loc(kernel.getLoc()), nest(nest), plan(plan), ops(builder, loc, Conversions::Device),
+      position(ops, nest, plan), memory(ops, kernel, position), scalars(ops, position, memory),
       reductions(ops, kernel, position, scalars), sums(ops, kernel, position, memory, scalars) {}
 
 void ThreadEmitter::emit() {

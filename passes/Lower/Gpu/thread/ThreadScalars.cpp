@@ -39,8 +39,8 @@ Value ThreadScalars::emitShorter(Operation &op, unsigned copy) {
   const unsigned width = lanesOf(index.getResult());
   const AffineExpr expression = nest.index[index.getDim()];
   if (width == 1 || expression != getAffineDimExpr(position.plan.lanesDim, b.getContext()))
-    return arith::CmpIOp::create(b, ops.loc, compare.getPredicate(),
-                                 memory.position(expression, copy, width), ops.splat(narrow, width));
+    return arith::CmpIOp::create(b, ops.loc, compare.getPredicate(), memory.position(expression, copy, width),
+                                 ops.splat(narrow, width));
   // The number's distance from the first lane is a lane's number.
   Value distance = arith::SubIOp::create(b, ops.loc, narrow, memory.position(expression, copy, 1));
   const auto lanes = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(width)));
