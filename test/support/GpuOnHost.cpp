@@ -5,6 +5,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "passes/Lower/Cluster/ScalarOps.h"
+#include "passes/Lower/Gpu/DeviceConversions.h"
 #include "passes/Lower/Gpu/GpuMath.h"
 #include "test/support/GpuMatrices.h"
 #include "test/support/GpuThreads.h"
@@ -297,6 +298,7 @@ std::vector<HostKernel> kernelsOnHost(mlir::gpu::GPUModuleOp source) {
   OwningOpRef<mlir::gpu::GPUModuleOp> copy = source.clone();
   if (failed(lower::gpu::lowerMath(*copy)))
     fail("math of GPU kernels is not expanded");
+  lower::gpu::lowerConversions(*copy, {});
   std::vector<HostKernel> kernels;
   for (auto function : copy->getOps<mlir::gpu::GPUFuncOp>())
     kernels.push_back(kernelOnHost(function, *copy));

@@ -192,6 +192,32 @@ void addApproximations(Table &table) {
   }>;
 }
 
+/// A device's NaNs of 16 bits are one.
+template <class T> uint64_t narrowedTo(uint64_t bits) {
+  const float x = as<float>(bits);
+  return isNan(x) ? 0x7fff : bitsOf(T(x));
+}
+
+/// To nearest even with `digits` binary places behind the point, no exponent below `least`; larger numbers
+/// become the largest, whose code is `top`.
+template <int digits, int least, int top> uint64_t narrowedToFloat8(uint64_t bits) {
+  const float x = as<float>(bits);
+  if (isNan(x))
+    return 0x7f;
+  const uint64_t sign = std::signbit(x) ? 0x80 : 0;
+  if (x == 0 || std::isinf(x))
+    return sign | (x == 0 ? 0 : top);
+  const int unit = std::max(std::ilogb(x), least) - digits;
+  // A carry enters the exponent.
+  const double whole = std::nearbyint(std::ldexp(std::abs(double(x)), -unit));
+  const double code = whole + std::ldexp(double(unit + digits - least), digits);
+  return sign | uint64_t(std::min(code, double(top)));
+}
+
+template <auto Narrow> uint64_t narrowedPair(uint64_t upper, uint64_t lower, uint64_t) {
+  return Narrow(lower) | Narrow(upper) << 8;
+}
+
 template <class T> void addHalf(Table &table, const std::string &type) {
   table["add.rn." + type] = of2<T, [](T a, T b) { return float(a) + float(b); }>;
   table["sub.rn." + type] = of2<T, [](T a, T b) { return float(a) - float(b); }>;
@@ -202,10 +228,10 @@ template <class T> void addHalf(Table &table, const std::string &type) {
   table["sub.rn." + type + "x2"] = ofPairs<T, [](T a, T b, T) { return T(float(a) - float(b)); }>;
   table["mul.rn." + type + "x2"] = ofPairs<T, [](T a, T b, T) { return T(float(a) * float(b)); }>;
   table["cvt.f32." + type] = [](uint64_t a, uint64_t, uint64_t) { return bitsOf(float(as<T>(a))); };
-  table["cvt.rn." + type + ".f32"] = [](uint64_t a, uint64_t, uint64_t) { return bitsOf(T(as<float>(a))); };
+  table["cvt.rn." + type + ".f32"] = [](uint64_t a, uint64_t, uint64_t) { return narrowedTo<T>(a); };
   // The first operand is the upper half.
   table["cvt.rn." + type + "x2.f32"] = [](uint64_t a, uint64_t b, uint64_t) {
-    return bitsOf(T(as<float>(b))) | bitsOf(T(as<float>(a))) << 16;
+    return narrowedTo<T>(b) | narrowedTo<T>(a) << 16;
   };
   // Of sm_100: factors, or the first term, of 16 bits, the sum in f32.
   table["add.rn.f32." + type] = [](uint64_t a, uint64_t b, uint64_t) {
@@ -325,6 +351,8 @@ Table makeTable() {
   addConversionsOf<uint64_t>(table, "u64");
   table["cvt.f64.f32"] = converted<double, float>;
   table["cvt.rn.f32.f64"] = converted<float, double>;
+  table["cvt.rn.satfinite.e4m3x2.f32"] = narrowedPair<narrowedToFloat8<3, -6, 0x7e>>;
+  table["cvt.rn.satfinite.e5m2x2.f32"] = narrowedPair<narrowedToFloat8<2, -14, 0x7b>>;
   table["prmt.b32"] = permuted;
   return table;
 }

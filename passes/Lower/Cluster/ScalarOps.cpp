@@ -54,9 +54,17 @@ Value ScalarOps::clone(Operation *op, ValueRange operands, Type resultScalar) {
   return builder.create(state)->getResult(0);
 }
 
+bool ScalarOps::isDevices(Type type) const {
+  return conversions == Conversions::Device && (type.isBF16() || isFloat8(type));
+}
+
 Value ScalarOps::widen(Value value, Type from) {
   unsigned width = widthOf(value);
   Type single = lanesOf(builder.getF32Type(), width);
+  if (isDevices(from)) {
+    Value number = arith::BitcastOp::create(builder, loc, lanesOf(from, width), value);
+    return arith::ExtFOp::create(builder, loc, single, number);
+  }
   if (isFloat8(from))
     return widenFloat8(value, cast<FloatType>(from));
   if (!from.isBF16())
@@ -152,6 +160,11 @@ Value ScalarOps::roundToFloat8(Value value, FloatType to) {
 }
 
 Value ScalarOps::narrow(Value value, Type to) {
+  if (isDevices(to)) {
+    const unsigned width = widthOf(value);
+    Value number = arith::TruncFOp::create(builder, loc, lanesOf(to, width), value);
+    return arith::BitcastOp::create(builder, loc, registerType(to, width), number);
+  }
   if (isFloat8(to))
     return roundToFloat8(value, cast<FloatType>(to));
   if (to.isBF16())

@@ -5,12 +5,19 @@
 
 namespace kedge::lower {
 
+/// Who converts from and to bf16 and 8-bit floats, to nearest even. Both ways have the same bits, but for the
+/// payloads of NaNs.
+enum class Conversions {
+  Integers, ///< operations on integers, the same on every machine
+  Device    ///< arith.extf and arith.truncf, which lowerConversions (Gpu/DeviceConversions.h) expands
+};
+
 /// Emits body operations on vectors of `width` lanes, or on scalars when width is 1. bf16 lives in registers
-/// as its bits (i16), and so do 8-bit floats (i8): conversions are integer operations, rounded to nearest
-/// even, the same on every machine.
+/// as its bits (i16), and so do 8-bit floats (i8).
 class ScalarOps {
 public:
-  ScalarOps(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
+  ScalarOps(mlir::OpBuilder &builder, mlir::Location loc, Conversions conversions = Conversions::Integers)
+      : builder(builder), loc(loc), conversions(conversions) {}
 
   /// Type of a body scalar in registers.
   mlir::Type registerType(mlir::Type scalar, unsigned width) const;
@@ -47,12 +54,15 @@ public:
   mlir::Location loc;
 
 private:
+  bool isDevices(mlir::Type type) const;
   mlir::Value uniform(mlir::Value word);
   mlir::Value roundToBFloat(mlir::Value value);
   mlir::Value widenFloat8(mlir::Value value, mlir::FloatType from);
   mlir::Value roundToFloat8(mlir::Value value, mlir::FloatType to);
   mlir::Value divide(mlir::Operation *op, mlir::Value a, mlir::Value b);
   mlir::Value clone(mlir::Operation *op, mlir::ValueRange operands, mlir::Type resultScalar);
+
+  Conversions conversions;
 };
 
 /// Lanes of a register value: 1 for a scalar.

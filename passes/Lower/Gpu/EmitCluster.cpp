@@ -1,5 +1,6 @@
 // Clusters as launches of one or several kernels.
 #include "passes/Lower/Cluster/KernelNames.h"
+#include "passes/Lower/Gpu/ByteTileEmitter.h"
 #include "passes/Lower/Gpu/FlatKernels.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 #include "passes/Lower/Gpu/OnlineSums.h"
@@ -76,7 +77,9 @@ private:
     KernelLaunch launch;
     launch.name = emitter.kernel(kernelKey(cluster), kernelHint(cluster) + suffix.str(), operands.size(),
                                  plan.block(), [&](OpBuilder &b, mlir::gpu::GPUFuncOp kernel) {
-                                   if (plan.tileDim)
+                                   if (plan.turnsBytes)
+                                     ByteTileEmitter(b, kernel, nest, plan).emit();
+                                   else if (plan.tileDim)
                                      TileEmitter(b, kernel, nest, plan).emit();
                                    else
                                      ThreadEmitter(b, kernel, nest, plan).emit();

@@ -29,7 +29,8 @@ bool isRow(const Access &access, int64_t elements) {
 class FlatBody {
 public:
   FlatBody(OpBuilder &b, mlir::gpu::GPUFuncOp function, const ClusterNest &nest)
-      : k(b, function, /*wide=*/false), ops(b, function.getLoc()), function(function), nest(nest) {}
+      : k(b, function, /*wide=*/false), ops(b, function.getLoc(), Conversions::Device), function(function),
+        nest(nest) {}
 
   void emit() {
     unsigned pointers = nest.inputs.size() + nest.outputs.size();

@@ -18,6 +18,7 @@
 #include "mlir/Transforms/DialectConversion.h"
 #include "passes/Lower/Codegen/CodegenInternal.h"
 #include "passes/Lower/Codegen/KernelUnits.h"
+#include "passes/Lower/Gpu/DeviceConversions.h"
 #include "passes/Lower/Gpu/GpuCode.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 #include "passes/Lower/Gpu/GpuMath.h"
@@ -48,11 +49,17 @@ void initializeTarget() {
   });
 }
 
+/// 90 of sm_90a.
+int numberOf(StringRef arch) {
+  int number = 0;
+  arch.drop_front(3).take_while(llvm::isDigit).getAsInteger(10, number);
+  return number;
+}
+
 /// The oldest PTX that knows the architecture and kernels of more than 4 KiB of parameters (8.1): the norm of
 /// all gradients reads a number for each. Drivers read what is not newer than they are.
 StringRef ptxVersionOf(StringRef arch) {
-  int number = 0;
-  arch.drop_front(3).take_while(llvm::isDigit).getAsInteger(10, number);
+  const int number = numberOf(arch);
   if (arch == "sm_90a")
     return "+ptx83"; // knows the fence for tensor maps
   return number > 101 ? "+ptx88" : number >= 100 ? "+ptx86" : "+ptx81";
@@ -76,9 +83,10 @@ LogicalResult convertGpu(mlir::gpu::GPUModuleOp module) {
   return applyPartialConversion(module, target, std::move(patterns));
 }
 
-LogicalResult toNvvm(mlir::gpu::GPUModuleOp module) {
+LogicalResult toNvvm(mlir::gpu::GPUModuleOp module, StringRef arch) {
   if (failed(kedge::lower::gpu::lowerMath(module)))
     return failure();
+  lowerConversions(module, {/*brain=*/true, /*float8=*/numberOf(arch) >= 89});
   PassManager passes(module.getContext(), mlir::gpu::GPUModuleOp::getOperationName());
   passes.enableVerifier(false);
   passes.addPass(createSCFToControlFlowPass());
@@ -142,7 +150,7 @@ bool isArchitecture(StringRef arch) {
 
 FailureOr<std::string> translateToPtx(mlir::gpu::GPUModuleOp module, StringRef arch, int optLevel,
                                       std::string *error) {
-  if (failed(toNvvm(module))) {
+  if (failed(toNvvm(module, arch))) {
     *error = "GPU kernels could not be lowered (above)";
     return failure();
   }

@@ -13,9 +13,9 @@ constexpr int64_t kBlockThreads = 256;
 /// Elements that a thread keeps in registers between the passes over a row: what a block of that size has
 /// room for.
 int64_t heldElements(int64_t threads) { return threads <= 256 ? 80 : threads <= 512 ? 64 : 24; }
-/// The same with sums (sched.sum) among them. More, since rows of 16 bits take half of the registers that are
-/// counted here: what fits was found with ptxas, which spills none of GPT-2's kernels.
-int64_t heldWithSums(int64_t threads) { return threads <= 256 ? 192 : heldElements(threads); }
+/// The same with sums (sched.sum) among them: as many as leave room for two blocks of 256 threads on a
+/// multiprocessor (128 registers of a thread), so that one computes while the other one waits for memory.
+int64_t heldWithSums(int64_t threads) { return threads <= 256 ? 96 : heldElements(threads); }
 constexpr int64_t kSharedBytes = 48 * 1024; ///< of a block
 constexpr int64_t kLargestTeam = 1024;
 /// Threads that keep a large device busy, and blocks.
@@ -63,6 +63,47 @@ unsigned chooseThreadDim(const ClusterNest &nest) {
   return best;
 }
 
+/// Whether the memory of the tensor has room for whole accesses at the end of each row of the lanes.
+bool hasRoom(const GpuPlan &plan, const Access &access, ArrayRef<int64_t> sizes) {
+  if (!access.dependsOn(plan.lanesDim))
+    return true;
+  if (access.constant != 0 || !isVector(plan, access, sizes))
+    return false;
+  const int64_t row = plan.accessesOf(sizes, plan.lanesDim) * plan.width;
+  int64_t lastRow = 0;
+  for (auto [dim, coefficient] : llvm::enumerate(access.coefficients)) {
+    if (dim == plan.lanesDim || coefficient == 0)
+      continue;
+    if (coefficient < row)
+      return false;
+    lastRow += coefficient * (sizes[dim] - 1);
+  }
+  return lastRow + row <= access.elements;
+}
+
+/// Rows of odd length that are reduced alone, or walked, in padded memory.
+bool canBeRagged(const ClusterNest &nest, GpuPlan plan, unsigned width) {
+  plan.width = width;
+  auto fits = [&](const Access &access) { return hasRoom(plan, access, nest.sizes); };
+  const bool isRow =
+      nest.passes ? nest.reduced[plan.lanesDim] && llvm::count(nest.reduced, true) == 1 : nest.rank() > 1;
+  return isRow && nest.summed.empty() && nest.sizes[plan.lanesDim] >= kLongRow &&
+         llvm::all_of(nest.inputs, fits) && llvm::all_of(nest.outputs, fits);
+}
+
+/// Eight numbers of 16 bits are an access of 16 bytes, and four of 32; wider ones do not come here.
+unsigned raggedWidth(const ClusterNest &nest, const GpuPlan &plan) {
+  unsigned narrowest = 64, widest = 0;
+  for (const auto *list : {&nest.inputs, &nest.outputs})
+    for (const Access &access : *list)
+      if (access.dependsOn(plan.lanesDim)) {
+        narrowest = std::min(narrowest, access.element.getIntOrFloatBitWidth());
+        widest = std::max(widest, access.element.getIntOrFloatBitWidth());
+      }
+  const unsigned width = narrowest == 16 ? 8 : 4;
+  return widest <= 32 && narrowest >= 16 && canBeRagged(nest, plan, width) ? width : 1;
+}
+
 unsigned chooseWidth(const ClusterNest &nest, GpuPlan plan) {
   int64_t size = nest.sizes[plan.lanesDim];
   auto vectors = [&](unsigned width) {
@@ -97,9 +138,17 @@ int64_t countSums(const ClusterNest &nest) {
 void planRows(const ClusterNest &nest, GpuPlan &plan) {
   const int64_t sums = countSums(nest), held = countRowInputs(nest) + sums;
   auto each = [&](int64_t team) { return llvm::divideCeil(plan.units, team); };
+  // Half an access at a time may leave fewer threads idle in their last turn: 96 accesses of 16 bytes are two
+  // turns of 64 threads, 192 of 8 bytes three.
+  auto halved = [&](int64_t team) {
+    return sums && plan.width == 8 && llvm::divideCeil(2 * plan.units, team) < 2 * each(team);
+  };
+  auto elements = [&](int64_t team) {
+    return halved(team) ? int64_t(llvm::divideCeil(2 * plan.units, team)) * 4
+                        : int64_t(each(team)) * plan.width;
+  };
   auto fits = [&](int64_t team) {
-    return int64_t(each(team)) * plan.width * std::max<int64_t>(1, held) <=
-           (sums ? heldWithSums(team) : heldElements(team));
+    return elements(team) * std::max<int64_t>(1, held) <= (sums ? heldWithSums(team) : heldElements(team));
   };
   plan.team = std::clamp<int64_t>(llvm::PowerOf2Ceil(plan.units), 1, 32);
   while (plan.team < kLargestTeam && !fits(plan.team))
@@ -111,6 +160,10 @@ void planRows(const ClusterNest &nest, GpuPlan &plan) {
          idle(2 * plan.team) <= plan.units / 8)
     plan.team *= 2;
   plan.inRegisters = fits(plan.team);
+  if (halved(plan.team)) {
+    plan.width = 4;
+    plan.units *= 2;
+  }
   plan.slots = plan.inRegisters ? int64_t(each(plan.team)) : 8 / plan.width;
   if (!plan.inRegisters)
     plan.team = 512;
@@ -131,23 +184,23 @@ void planSums(const ClusterNest &nest, GpuPlan &plan) {
     plan.groupsPerBlock /= 2;
 }
 
-/// Whether it is worth it to walk rows of single elements, and a grid can have as many blocks in its second
-/// dimension.
+/// Whether it is worth it to walk rows of single elements or of ragged accesses, and a grid can have as many
+/// blocks in its second dimension.
 bool canWalkRows(const ClusterNest &nest, const GpuPlan &plan) {
   int64_t row = nest.sizes[plan.lanesDim];
-  return plan.width == 1 && nest.rank() > 1 && row >= kLongRow &&
+  return (plan.width == 1 || plan.ragged) && nest.rank() > 1 && row >= kLongRow &&
          row <= kMostSecondBlocks * kBlockThreads * kWalkedSlots;
 }
 
-/// Long rows of single elements, without reductions.
+/// Long rows without reductions.
 void planRowWalk(const ClusterNest &nest, GpuPlan &plan) {
   plan.walksRows = plan.lanesReduced = true;
-  plan.units = nest.sizes[plan.lanesDim];
+  plan.units = plan.accessesOf(nest.sizes, plan.lanesDim);
   plan.groups /= plan.units;
   plan.parallel.pop_back();
   plan.reduced = {plan.lanesDim};
   plan.team = kBlockThreads;
-  plan.slots = kWalkedSlots;
+  plan.slots = plan.ragged ? 1 : kWalkedSlots;
   plan.chunk = plan.team * plan.slots;
   plan.splits = llvm::divideCeil(plan.units, plan.chunk);
 }
@@ -224,6 +277,31 @@ std::optional<unsigned> chooseTile(const ClusterNest &nest, unsigned lanesDim) {
   return std::nullopt;
 }
 
+/// Whether tiles turn nothing but outputs of bytes around, with accesses of whole patches for everything.
+bool canTurnBytes(const ClusterNest &nest, GpuPlan plan) {
+  plan.width = GpuPlan::kPatch;
+  auto isAligned = [&](const Access &access, unsigned along, int64_t count) {
+    if (!access.linear || access.constant % count != 0 || access.coefficients[along] != 1)
+      return false;
+    for (unsigned d = 0; d < nest.rank(); ++d)
+      if (d != along && access.coefficients[d] % count != 0)
+        return false;
+    return true;
+  };
+  auto fitsRows = [&](const Access &access) {
+    return !plan.isTransposed(access) &&
+           (!access.dependsOn(plan.lanesDim) || isAligned(access, plan.lanesDim, GpuPlan::kPatch));
+  };
+  auto fits = [&](const Access &output) {
+    return plan.isTransposed(output) ? output.element.getIntOrFloatBitWidth() == 8 &&
+                                           isAligned(output, *plan.tileDim, GpuPlan::kByteRun)
+                                     : fitsRows(output);
+  };
+  return nest.sizes[plan.lanesDim] % GpuPlan::kPatch == 0 &&
+         nest.sizes[*plan.tileDim] % GpuPlan::kByteRun == 0 && llvm::all_of(nest.inputs, fitsRows) &&
+         llvm::all_of(nest.outputs, fits);
+}
+
 /// Shared memory for all tensors that a tile turns around.
 bool tilesFit(const ClusterNest &nest, const GpuPlan &plan) {
   int64_t bytes = 0;
@@ -236,13 +314,15 @@ bool tilesFit(const ClusterNest &nest, const GpuPlan &plan) {
   return bytes <= kSharedBytes;
 }
 
-/// A tile is a group; blocks of kTile x kTileRows threads.
+/// A tile is a group; blocks of kTile x kTileRows threads, or of one for each patch.
 void planTiles(const ClusterNest &nest, GpuPlan &plan) {
+  plan.turnsBytes = canTurnBytes(nest, plan);
+  plan.width = plan.turnsBytes ? GpuPlan::kPatch : 1;
   plan.groups = plan.tilesOf(nest.sizes[plan.lanesDim]) * plan.tilesOf(nest.sizes[*plan.tileDim]);
   for (unsigned d : plan.parallel)
     if (d != plan.lanesDim && d != plan.tileDim)
       plan.groups *= nest.sizes[d];
-  plan.team = GpuPlan::kTile * GpuPlan::kTileRows;
+  plan.team = plan.block()[0] * plan.block()[1];
 }
 
 bool needsWideIndex(const ClusterNest &nest) {
@@ -294,6 +374,8 @@ bool GpuPlan::isTransposed(const Access &access) const {
 }
 
 std::array<int64_t, 3> GpuPlan::block() const {
+  if (turnsBytes)
+    return {kByteTile / kPatch, kByteTile / kPatch, 1};
   if (tileDim)
     return {kTile, kTileRows, 1};
   if (lanesReduced)
@@ -315,8 +397,12 @@ GpuPlan GpuPlan::of(const ClusterNest &nest) {
   if (!tilesFit(nest, plan))
     plan.tileDim.reset();
   plan.width = plan.tileDim ? 1 : chooseWidth(nest, plan);
+  if (plan.width == 1 && !plan.tileDim && nest.sizes[plan.lanesDim] % 4 != 0) {
+    plan.width = raggedWidth(nest, plan);
+    plan.ragged = plan.width > 1;
+  }
   for (unsigned d = 0; d < nest.rank(); ++d) {
-    (nest.reduced[d] ? plan.units : plan.groups) *= nest.sizes[d];
+    (nest.reduced[d] ? plan.units : plan.groups) *= plan.accessesOf(nest.sizes, d);
     if (d != plan.lanesDim)
       (nest.reduced[d]                          ? plan.reduced
        : !nest.summed.empty() && nest.summed[d] ? plan.summed
@@ -324,7 +410,6 @@ GpuPlan GpuPlan::of(const ClusterNest &nest) {
           .push_back(d);
   }
   (plan.lanesReduced ? plan.reduced : plan.parallel).push_back(plan.lanesDim);
-  (plan.lanesReduced ? plan.units : plan.groups) /= plan.width;
   plan.wideIndex = needsWideIndex(nest);
   if (plan.lanesReduced)
     planRows(nest, plan);

@@ -14,6 +14,9 @@ struct GpuPlan {
   unsigned lanesDim = 0;     ///< dim along which neighbouring threads, and the lanes of one, lie
   bool lanesReduced = false; ///< and it is a reduced one
   unsigned width = 1;        ///< elements of it in one access of a thread: 1, 4 or, of 16 bits each, 8
+  /// Rows are no multiple of `width`, and lie in memory that has room for one: the last access of a row reads
+  /// numbers behind it, which nothing takes, and writes zeros there.
+  bool ragged = false;
   llvm::SmallVector<unsigned> parallel, reduced; ///< dims, outermost first
   int64_t groups = 1, units = 1;
   int64_t team = 1; ///< threads of a group; a power of two
@@ -35,12 +38,21 @@ struct GpuPlan {
   /// kTile elements of each of the two dims, and such tensors pass through shared memory. A group is then a
   /// tile.
   std::optional<unsigned> tileDim;
+  /// The tensors that tiles turn around are outputs of bytes, and all others lie along the lanes: a tile has
+  /// kByteTile elements of each dim, a thread kPatch of each.
+  bool turnsBytes = false;
   bool wideIndex = false; ///< positions need 64 bits
 
   static constexpr int64_t kTile = 32, kTileRows = 8; ///< threads of a block along the lanes, and across
+  static constexpr int64_t kByteTile = 64, kPatch = 4, kByteRun = 16; ///< bytes along the rows at once
+  int64_t tile() const { return turnsBytes ? kByteTile : kTile; }
   /// Whether a tensor is one of those that tiles turn around.
   bool isTransposed(const Access &access) const;
-  int64_t tilesOf(int64_t size) const { return (size + kTile - 1) / kTile; }
+  /// Accesses of `width` neighbours that a dim takes.
+  int64_t accessesOf(llvm::ArrayRef<int64_t> sizes, unsigned dim) const {
+    return dim == lanesDim ? (sizes[dim] + width - 1) / width : sizes[dim];
+  }
+  int64_t tilesOf(int64_t size) const { return (size + tile() - 1) / tile(); }
 
   int64_t blockSize() const { return team * groupsPerBlock; }
   std::array<int64_t, 3> block() const;

@@ -10,10 +10,10 @@ using namespace kedge;
 using namespace kedge::lower;
 using namespace kedge::lower::gpu;
 
-using Operand = KernelLaunch::Operand;
+using KernelOperand = KernelLaunch::Operand;
 
 KernelLaunch::Operand Workspace::add(int64_t bytes) {
-  Operand place{Operand::Workspace, size};
+  KernelOperand place{KernelOperand::Workspace, size};
   size += llvm::alignTo(bytes, 256);
   return place;
 }
@@ -24,7 +24,7 @@ namespace {
 struct Source {
   Type tensor;
   AffineMap map;
-  Operand operand;
+  KernelOperand operand;
 };
 
 /// What one stage computes: scalars of the original body, each with the output it goes to.
@@ -54,7 +54,7 @@ sched::ClusterOp createCluster(ModuleOp scratch, Location loc, ArrayRef<int64_t>
 /// Cuts stages out of one cluster's body.
 class Cutter {
 public:
-  Cutter(const ClusterNest &nest, ArrayRef<Operand> operands, ModuleOp scratch, Workspace &workspace)
+  Cutter(const ClusterNest &nest, ArrayRef<KernelOperand> operands, ModuleOp scratch, Workspace &workspace)
       : op(nest.op), scratch(scratch), workspace(workspace) {
     for (auto [at, argument] : llvm::enumerate(op.getBody().getArguments()))
       sources[argument] = {op.getInputs()[at].getType(),
@@ -129,7 +129,7 @@ private:
 } // namespace
 
 /// Those that are wanted, as targets.
-static SmallVector<Target> outputsOf(const ClusterNest &nest, ArrayRef<Operand> operands,
+static SmallVector<Target> outputsOf(const ClusterNest &nest, ArrayRef<KernelOperand> operands,
                                      llvm::function_ref<bool(const Access &, Value)> isWanted) {
   sched::ClusterOp op = nest.op;
   SmallVector<Target> targets;
@@ -146,7 +146,7 @@ static SmallVector<Target> outputsOf(const ClusterNest &nest, ArrayRef<Operand> 
 StageBuilder::StageBuilder(MLIRContext *context, Workspace &workspace)
     : scratch(ModuleOp::create(UnknownLoc::get(context))), workspace(workspace) {}
 
-SmallVector<Stage> StageBuilder::split(const ClusterNest &nest, ArrayRef<Operand> operands) {
+SmallVector<Stage> StageBuilder::split(const ClusterNest &nest, ArrayRef<KernelOperand> operands) {
   sched::ClusterOp op = nest.op;
   Cutter cutter(nest, operands, *scratch, workspace);
   SmallVector<Stage> stages;
@@ -203,8 +203,8 @@ static SmallVector<Value> joinParts(OpBuilder &b, Location loc, const ClusterNes
   return results;
 }
 
-Stage StageBuilder::join(const ClusterNest &nest, int64_t splits, ArrayRef<Operand> partials,
-                         ArrayRef<Operand> outputs) {
+Stage StageBuilder::join(const ClusterNest &nest, int64_t splits, ArrayRef<KernelOperand> partials,
+                         ArrayRef<KernelOperand> outputs) {
   sched::ClusterOp reduction = nest.op;
   MLIRContext *context = reduction.getContext();
   AffineExpr element = getAffineDimExpr(0, context), split = getAffineDimExpr(1, context);

@@ -111,9 +111,11 @@ unsigned TeamReductions::lanesOfReduction(sched::ReduceOp reduction) const {
 Value TeamReductions::foldedOfSlot(sched::ReduceOp reduction, unsigned slot) {
   unsigned width = lanesOfReduction(reduction);
   Value value = ops.splat(scalars.at(reduction.getInput(), slot), width);
-  if (!position.slots[slot].valid)
+  const ThreadPosition::Slot &at = position.slots[slot];
+  Value exists = at.lanes ? at.lanes : at.valid;
+  if (!exists)
     return value;
-  return arith::SelectOp::create(b, loc, position.slots[slot].valid, value,
+  return arith::SelectOp::create(b, loc, exists, value,
                                  ops.identity(reduction.getKind(), reduction.getType(), width));
 }
 

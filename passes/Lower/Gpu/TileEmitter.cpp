@@ -15,8 +15,9 @@ constexpr int64_t kRows = GpuPlan::kTile / GpuPlan::kTileRows;
 
 TileEmitter::TileEmitter(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, const ClusterNest &nest,
                          const GpuPlan &plan)
-    : b(builder), kernel(kernel), loc(kernel.getLoc()), nest(nest), plan(plan), ops(builder, loc),
-      position(ops, nest, plan), memory(ops, kernel, position), scalars(ops, position, memory) {}
+    : b(builder), kernel(kernel), loc(kernel.getLoc()), nest(nest), plan(plan),
+      ops(builder, loc, Conversions::Device), position(ops, nest, plan), memory(ops, kernel, position),
+      scalars(ops, position, memory) {}
 
 // The block's tile: other dims, then the tile's place along the tile dim and along the lanes.
 void TileEmitter::enterTile() {

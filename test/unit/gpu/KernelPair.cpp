@@ -40,6 +40,40 @@ std::vector<char *> pointersTo(Buffers &buffers) {
 
 RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
+/// Rows of a tensor that the cluster does not walk to their ends: memory between rows.
+struct Padding {
+  int64_t width = 0, pitch = 0; ///< elements of a row in the domain and in memory
+  size_t element = 0;
+
+  static Padding of(sched::ClusterOp cluster, RankedTensorType type, AffineMap map) {
+    const size_t element = std::max(1u, type.getElementTypeBitWidth() / 8);
+    const int64_t pitch = type.getRank() ? type.getShape().back() : 1;
+    int64_t width = pitch;
+    if (map.getNumResults() > 0)
+      if (auto dim = dyn_cast<AffineDimExpr>(map.getResults().back()))
+        width = std::min(pitch, cluster.getDomain()[dim.getPosition()]);
+    return {width, pitch, element};
+  }
+
+  bool isEmpty() const { return width == pitch; }
+
+  /// The bytes with those between rows replaced.
+  std::vector<char> filled(const char *data, size_t bytes, char with) const {
+    std::vector<char> all(data, data + bytes);
+    for (size_t row = 0; !isEmpty() && row < bytes; row += pitch * element)
+      std::memset(all.data() + row + width * element, with, (pitch - width) * element);
+    return all;
+  }
+
+  /// What lies between rows is as it was (bytes of `before`), or zero.
+  bool isKept(const char *data, size_t bytes, char before) const {
+    for (size_t at = 0; !isEmpty() && at < bytes; ++at)
+      if (at / element % pitch >= size_t(width) && data[at] != before && data[at] != 0)
+        return false;
+    return true;
+  }
+};
+
 /// Of the kernel that runs, for who is stopped by a guard page.
 std::string &running() {
   static std::string text;
@@ -131,6 +165,13 @@ std::string KernelPair::compare(size_t number, unsigned seed, float low, float h
                           launch.kernels.empty() ? "nothing" : launch.kernels.front().name);
   std::mt19937 random(seed);
   Buffers onCpu, onGpu, again;
+  std::vector<Padding> paddings;
+  for (auto [value, map] :
+       llvm::zip(cluster.getInputs(), cluster.getInputMaps().getAsValueRange<AffineMapAttr>()))
+    paddings.push_back(Padding::of(cluster, tensorOf(value), map));
+  for (auto [value, map] :
+       llvm::zip(cluster.getOutputs(), cluster.getOutputMaps().getAsValueRange<AffineMapAttr>()))
+    paddings.push_back(Padding::of(cluster, tensorOf(value), map));
   auto add = [&](Value value, bool isInput) {
     RankedTensorType type = tensorOf(value);
     auto guard = seed % 2 ? GuardedMemory::Guard::End : GuardedMemory::Guard::Begin;
@@ -141,6 +182,10 @@ std::string KernelPair::compare(size_t number, unsigned seed, float low, float h
     if (!isInput)
       return;
     fill(type, onCpu.back()->data(), random, low, high);
+    // What lies between rows is no number, and must reach none.
+    const size_t at = onCpu.size() - 1;
+    const std::vector<char> poisoned = paddings[at].filled(onCpu[at]->data(), bytesOf(type), char(0xff));
+    std::memcpy(onCpu[at]->data(), poisoned.data(), poisoned.size());
     for (Buffers *list : {&onGpu, &again})
       std::memcpy(list->back()->data(), onCpu.back()->data(), bytesOf(type));
   };
@@ -180,12 +225,16 @@ std::string KernelPair::compare(size_t number, unsigned seed, float low, float h
     if (gpu && std::memcmp(onGpu[at]->data(), again[at]->data(), onGpu[at]->size()) != 0)
       return fmt::format("output {}: two runs differ", at - inputs);
     RankedTensorType type = tensorOf(cluster.getOutputs()[at - inputs]);
+    if (!paddings[at].isKept(onGpu[at]->data(), onGpu[at]->size(), 0x11))
+      return fmt::format("output {}: something else than zeros was written between rows", at - inputs);
+    const std::vector<char> expected = paddings[at].filled(onCpu[at]->data(), onCpu[at]->size(), 0),
+                            found = paddings[at].filled(onGpu[at]->data(), onGpu[at]->size(), 0);
     // Another order of a sum, or an exponential of another device, may round a 16-bit float to its neighbour.
     const bool isShort = type.getElementType().isF16() || type.getElementType().isBF16();
     double unit = type.getElementType().isF16() ? 0x1p-10 : isShort ? 0x1p-7 : 1e-4;
     const bool isNear = reduces || (ptx && isShort && hasMath(cluster));
     std::string text =
-        difference(type, onCpu[at]->data(), onGpu[at]->data(), isNear ? unit : 1e-6, reduces ? 1e-5 : 1e-7);
+        difference(type, expected.data(), found.data(), isNear ? unit : 1e-6, reduces ? 1e-5 : 1e-7);
     if (!text.empty())
       return fmt::format("output {}: {}", at - inputs, text);
   }
@@ -202,8 +251,10 @@ std::string KernelPair::compare(size_t number, unsigned seed, float low, float h
   GuardedMemory scratch(launch.workspaceBytes, GuardedMemory::Guard::Begin);
   gpu->run(launch, shared, scratch.data());
   for (size_t at = 0; at < places.size(); ++at) {
-    const auto &alone = onGpu[cluster.getInputs().size() + at];
-    if (std::memcmp(shared[cluster.getInputs().size() + at], alone->data(), alone->size()) != 0)
+    const size_t tensor = cluster.getInputs().size() + at;
+    const size_t bytes = onGpu[tensor]->size();
+    if (paddings[tensor].filled(shared[tensor], bytes, 0) !=
+        paddings[tensor].filled(onGpu[tensor]->data(), bytes, 0))
       return fmt::format("output {} on input {}: another result than beside it", at, places[at]);
   }
   return "";

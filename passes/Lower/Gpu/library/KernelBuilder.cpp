@@ -17,8 +17,8 @@ Type kedge::lower::gpu::computeTypeOf(Type element) {
 }
 
 KernelBuilder::KernelBuilder(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, bool wide)
-    : b(builder), loc(kernel.getLoc()), scalars(b, loc), indexType(builder.getIntegerType(wide ? 64 : 32)),
-      kernel(kernel) {
+    : b(builder), loc(kernel.getLoc()), scalars(b, loc, Conversions::Device),
+      indexType(builder.getIntegerType(wide ? 64 : 32)), kernel(kernel) {
   auto place = [&](Value index) { return Num(*this, arith::IndexCastOp::create(b, loc, indexType, index)); };
   threadX = place(mlir::gpu::ThreadIdOp::create(b, loc, mlir::gpu::Dimension::x));
   blockX = place(mlir::gpu::BlockIdOp::create(b, loc, mlir::gpu::Dimension::x));

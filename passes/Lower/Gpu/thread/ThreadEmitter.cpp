@@ -9,8 +9,8 @@ using namespace kedge::lower::gpu;
 
 ThreadEmitter::ThreadEmitter(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, ClusterNest &nest,
                              const GpuPlan &plan)
-    : b(builder), loc(kernel.getLoc()), nest(nest), plan(plan), ops(builder, loc), position(ops, nest, plan),
-      memory(ops, kernel, position), scalars(ops, position, memory),
+    : b(builder), loc(kernel.getLoc()), nest(nest), plan(plan), ops(builder, loc, Conversions::Device),
+      position(ops, nest, plan), memory(ops, kernel, position), scalars(ops, position, memory),
       reductions(ops, kernel, position, scalars), sums(ops, kernel, position, memory, scalars) {}
 
 void ThreadEmitter::emit() {
@@ -69,7 +69,8 @@ ThreadEmitter::Values ThreadEmitter::unitLoop(Value from, Value to, bool masked,
   int64_t step = plan.team * plan.slots;
   auto body = [&](OpBuilder &, Location, Value start, ValueRange inner) {
     Value first = arith::AddIOp::create(b, loc, start, position.rank);
-    position.enterSlots(first, plan.slots, masked ? 0 : step);
+    // Not the last ones of a row.
+    position.enterSlots(first, plan.slots, masked ? 0 : step + plan.ragged);
     scf::YieldOp::create(b, loc, leaf(Values(inner)));
     position.leaveSlots();
   };
@@ -82,9 +83,11 @@ ThreadEmitter::Values ThreadEmitter::overUnits(Values accumulators, Leaf leaf) {
   int64_t step = plan.team * plan.slots;
   if (plan.splits > 1) {
     Value end = arith::AddIOp::create(b, loc, position.begin, number(plan.chunk));
-    return unitLoop(position.begin, end, plan.units % plan.chunk != 0, std::move(accumulators), leaf);
+    return unitLoop(position.begin, end, plan.ragged || plan.units % plan.chunk != 0, std::move(accumulators),
+                    leaf);
   }
-  int64_t whole = plan.units / step * step, rest = plan.units - whole;
+  // The last access of a ragged row is looked at.
+  int64_t whole = (plan.units - plan.ragged) / step * step, rest = plan.units - whole;
   if (whole)
     accumulators = unitLoop(number(0), number(whole), false, std::move(accumulators), leaf);
   if (rest) {

@@ -59,9 +59,14 @@ Value ThreadMemory::offset(const Access &access, const Values &indices, unsigned
   return constant ? Value(arith::AddIOp::create(b, loc, sum, number(constant))) : sum;
 }
 
+Value ThreadMemory::position(AffineExpr e, unsigned copy, unsigned width) {
+  auto single = [&](unsigned lane) { return expand(e, place.indicesOf(copy), lane); };
+  return width == 1 ? single(0) : lanes(single);
+}
+
 Value ThreadMemory::index(AffineExpr e, unsigned copy, unsigned width) {
   auto single = [&](unsigned lane) -> Value {
-    Value value = expand(e, position.indicesOf(copy), lane);
+    Value value = expand(e, place.indicesOf(copy), lane);
     return plan.wideIndex ? value : Value(arith::ExtSIOp::create(b, loc, b.getI64Type(), value));
   };
   return width == 1 ? single(0) : lanes(single);
@@ -83,11 +88,11 @@ ThreadMemory::Values ThreadMemory::load(unsigned input) {
   BlockArgument argument = nest.body().getArgument(input);
   ElementMemory memory = gpuMemory(ops, access.element);
   Values values;
-  for (unsigned copy = 0; copy < position.copiesOf(argument); ++copy) {
+  for (unsigned copy = 0; copy < place.copiesOf(argument); ++copy) {
     auto at = [&](unsigned lane) {
-      return memory.address(kernel.getArgument(input), offset(access, position.indicesOf(copy), lane));
+      return memory.address(kernel.getArgument(input), offset(access, place.indicesOf(copy), lane));
     };
-    if (position.lanesOf(argument) == 1)
+    if (place.lanesOf(argument) == 1)
       values.push_back(memory.load(at(0)));
     else if (isVector(plan, access, nest.sizes))
       values.push_back(memory.load(at(0), plan.width));
@@ -102,10 +107,10 @@ void ThreadMemory::store(unsigned output, unsigned copy, Value value) {
   ElementMemory memory = gpuMemory(ops, access.element);
   bool isPartial = plan.splits > 1 && !plan.walksRows && !nest.isPoint(access);
   auto at = [&](unsigned lane) {
-    Value element = offset(access, position.indicesOf(copy), lane);
+    Value element = offset(access, place.indicesOf(copy), lane);
     if (isPartial) {
       // Partial results: one whole output for each split.
-      Value split = position.blockId(mlir::gpu::Dimension::y);
+      Value split = place.blockId(mlir::gpu::Dimension::y);
       element = arith::AddIOp::create(b, loc, element,
                                       arith::MulIOp::create(b, loc, split, number(access.elements)));
     }
@@ -114,6 +119,10 @@ void ThreadMemory::store(unsigned output, unsigned copy, Value value) {
   if (!access.dependsOn(plan.lanesDim) || plan.width == 1)
     return memory.store(at(0), value);
   value = ops.splat(value, plan.width);
+  if (Value lanes = place.slots.empty() ? Value() : place.slots[copy].lanes) {
+    Value zeros = ops.constant(cast<TypedAttr>(b.getZeroAttr(memory.storedType())), plan.width);
+    value = arith::SelectOp::create(b, loc, lanes, value, zeros);
+  }
   if (isVector(plan, access, nest.sizes) && (!isPartial || access.elements % plan.width == 0))
     return memory.store(at(0), value);
   for (unsigned lane = 0; lane < plan.width; ++lane)

@@ -11,7 +11,7 @@ public:
 
   /// The kernel's arguments are the nest's inputs, then its outputs.
   ThreadMemory(ScalarOps &ops, mlir::gpu::GPUFuncOp kernel, ThreadPosition &position)
-      : ops(ops), b(ops.builder), loc(ops.loc), kernel(kernel), position(position), nest(position.nest),
+      : ops(ops), b(ops.builder), loc(ops.loc), kernel(kernel), place(position), nest(position.nest),
         plan(position.plan) {}
 
   /// The copies of an input at this place.
@@ -22,18 +22,20 @@ public:
   mlir::Value outputAddress(unsigned output, const Values &indices);
   /// An expression of the nest's dims, i64, in lanes where it varies along them.
   mlir::Value index(mlir::AffineExpr e, unsigned copy, unsigned width);
+  /// The same in the width of positions.
+  mlir::Value position(mlir::AffineExpr e, unsigned copy, unsigned width);
 
 private:
   mlir::Value expand(mlir::AffineExpr e, const Values &indices, unsigned lane);
   mlir::Value offset(const Access &access, const Values &indices, unsigned lane);
   mlir::Value lanes(llvm::function_ref<mlir::Value(unsigned)> make);
-  mlir::Value number(int64_t value) { return position.number(value); }
+  mlir::Value number(int64_t value) { return place.number(value); }
 
   ScalarOps &ops;
   mlir::OpBuilder &b;
   mlir::Location loc;
   mlir::gpu::GPUFuncOp kernel;
-  ThreadPosition &position;
+  ThreadPosition &place;
   const ClusterNest &nest;
   const GpuPlan &plan;
 };

@@ -52,7 +52,7 @@ void ThreadPosition::decompose(Value position, ArrayRef<unsigned> dims, Values &
     unsigned width = dim == plan.lanesDim ? plan.width : 1;
     Value index = position;
     if (level) {
-      Value size = number(std::max<int64_t>(1, nest.sizes[dim] / width));
+      Value size = number(std::max<int64_t>(1, plan.accessesOf(nest.sizes, dim)));
       index = arith::RemUIOp::create(b, loc, position, size);
       position = arith::DivUIOp::create(b, loc, position, size);
     }
@@ -94,6 +94,19 @@ bool ThreadPosition::variesBySlot(Value v) const {
   return false;
 }
 
+// Of the only dim of the units.
+Value ThreadPosition::lanesInside(Value unit) {
+  Value first = arith::MulIOp::create(b, loc, unit, number(plan.width));
+  auto type = VectorType::get({int64_t(plan.width)}, indexType());
+  SmallVector<Attribute> places;
+  for (unsigned lane = 0; lane < plan.width; ++lane)
+    places.push_back(b.getIntegerAttr(indexType(), lane));
+  Value lanes = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, places));
+  Value index = arith::AddIOp::create(b, loc, ops.splat(first, plan.width), lanes);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index,
+                               ops.splat(number(nest.sizes[plan.lanesDim]), plan.width));
+}
+
 void ThreadPosition::enterSlots(Value first, int64_t count, int64_t known, int64_t step) {
   inUnits = true;
   step = step ? step : plan.team;
@@ -101,6 +114,8 @@ void ThreadPosition::enterSlots(Value first, int64_t count, int64_t known, int64
     Slot slot;
     slot.indices = groupIndices;
     Value unit = at ? Value(arith::AddIOp::create(b, loc, first, number(at * step))) : first;
+    if (plan.ragged && (at + 1) * step >= known)
+      slot.lanes = lanesInside(unit);
     if ((at + 1) * step > known) {
       slot.valid = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, unit, number(plan.units));
       unit = arith::MinUIOp::create(b, loc, unit, number(plan.units - 1));

@@ -16,6 +16,7 @@ public:
   struct Slot {
     Values indices; ///< by dim
     mlir::Value unit, valid;
+    mlir::Value lanes; ///< which of a ragged row's lanes exist, `valid` included; null: as `valid` says
   };
 
   ThreadPosition(ScalarOps &ops, const ClusterNest &nest, const GpuPlan &plan)
@@ -46,6 +47,7 @@ public:
 
 private:
   bool variesBySlot(mlir::Value v) const;
+  mlir::Value lanesInside(mlir::Value unit);
   void decompose(mlir::Value position, mlir::ArrayRef<unsigned> dims, Values &indices);
 
   ScalarOps &ops;

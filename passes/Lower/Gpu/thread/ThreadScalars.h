@@ -15,6 +15,7 @@ protected:
   Values load(unsigned input) override { return memory.load(input); }
   mlir::Value emitIndex(sched::IndexOp op, unsigned copy) override;
   std::optional<Values> emitTogether(sched::RandomOp random) override;
+  mlir::Value emitShorter(mlir::Operation &op, unsigned copy) override;
   unsigned copiesOf(mlir::Value v) const override { return position.copiesOf(v); }
   unsigned lanesOf(mlir::Value v) const override { return position.lanesOf(v); }
 
