@@ -156,6 +156,7 @@ void Compilation::step() {
     return;
   chooseLoss();
   checkPrecision(options);
+  checkOptimizer(options);
   if (!options.isTrial() && options.accumulatorType && options.accumulate == 1)
     note("--accumulate-dtype {}: without --accumulate there are no accumulators: without effect",
          wordOf(*options.accumulatorType));

@@ -269,7 +269,7 @@ double DeepSpeedMapping::optimizerRate() {
     return rate;
   }
   DeepSpeedSection optimizer = top.section("optimizer"), params = optimizer.section("params");
-  return params.number("lr").value_or(CompileOptions().run.lr);
+  return params.number("lr").value_or(CompileOptions().lrOrDefault());
 }
 
 } // namespace kedge::driver

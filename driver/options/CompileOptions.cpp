@@ -65,6 +65,31 @@ void checkPrecision(const CompileOptions &options) {
     fail("--master-weights off: not available with --zero {}; expected --zero 0", options.partition.stage);
 }
 
+void checkOptimizer(const CompileOptions &options) {
+  using autodiff::Optimizer;
+  const Optimizer optimizer = options.update.optimizer;
+  const bool averages = optimizer == Optimizer::ScheduleFreeAdamW;
+  if (options.update.caution != autodiff::Caution::None && options.update.moments == autodiff::Moments::Int8)
+    fail("--cautious {}: not available yet with --moments int8; give --moments bf16 or leave it out",
+         wordOf(options.update.caution));
+  if (averages && options.update.averageDecay.value > 0)
+    fail("--ema {}: --optimizer {} has an average of the weights, which is what it evaluates and exports; "
+         "leave it "
+         "out",
+         options.update.averageDecay.value, wordOf(optimizer));
+  if (averages && options.betasOrDefault()[0] <= 0)
+    fail("--betas: --optimizer {} needs a first beta above 0: with 0 the weights do not tell their average",
+         wordOf(optimizer));
+  if ((averages || optimizer == Optimizer::Prodigy) && options.isPipelined())
+    fail("--optimizer {}: not available yet with the stages of a pipeline, which would share a number of the "
+         "run; give --mesh without 'pipeline'",
+         wordOf(optimizer));
+}
+
+double CompileOptions::lrOrDefault() const {
+  return run.lr.value_or(autodiff::defaultsOf(update.optimizer).lr);
+}
+
 double CompileOptions::weightDecayOrDefault() const {
   return run.weightDecay.value_or(autodiff::defaultsOf(update.optimizer).weightDecay);
 }

@@ -38,7 +38,7 @@ enum class Trial {
 
 /// What a program starts from: it has options of its own for all of it.
 struct RunDefaults {
-  double lr = 1e-3;
+  std::optional<double> lr;               ///< default: the optimizer's
   std::optional<double> momentum;         ///< default: 0.95 for muon, else 0
   std::optional<double> eps, weightDecay; ///< defaults are the optimizer's
   std::vector<double> betas;              ///< empty: the optimizer's
@@ -117,6 +117,7 @@ struct CompileOptions : pipelines::StepOptions {
   /// --device, or what predicted times are of without it; empty: this machine.
   std::string deviceName() const;
   // What the optimizers of PyTorch and bitsandbytes have.
+  double lrOrDefault() const;
   double weightDecayOrDefault() const;
   double momentumOrDefault() const;
   double epsOrDefault() const;
@@ -126,5 +127,7 @@ struct CompileOptions : pipelines::StepOptions {
 /// --master-weights off where it means something: bf16 under `master`, parameters whole on every rank. Throws
 /// kedge::Error.
 void checkPrecision(const CompileOptions &options);
+/// Options that the optimizer does not go with. Throws kedge::Error.
+void checkOptimizer(const CompileOptions &options);
 
 } // namespace kedge::driver

@@ -152,7 +152,7 @@ json programOptions(const CompileOptions &options, const json &lossFacts, Module
   json result = {{key::accumulate, joins ? 1 : options.accumulate},
                  {key::ranks, options.worlds.empty() ? options.model.ranks : options.worlds},
                  {key::optimizer, wordOf(options.update.optimizer)},
-                 {key::lr, options.run.lr},
+                 {key::lr, options.lrOrDefault()},
                  {key::betas, options.betasOrDefault()},
                  {key::eps, options.epsOrDefault()},
                  {key::weightDecay, options.weightDecayOrDefault()},

@@ -1,6 +1,7 @@
 #include "driver/options/StepOptions.h"
 #include "driver/LossWeights.h"
 #include "lib/Analysis/DeviceModel.h"
+#include "passes/Autodiff/Optimizers.h"
 
 namespace kedge::driver {
 namespace {
@@ -57,7 +58,7 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
   if (options.isPipelined())
     step.stages.room = roomOfRank(options);
   step.update.momentum = options.momentumOrDefault();
-  step.update.nesterov |= options.update.optimizer == autodiff::Optimizer::Muon;
+  step.update.nesterov |= autodiff::factsOf(options.update.optimizer).hasMatrices;
   step.lossScale.scales |= options.precision == pipelines::Precision::Fp16;
   return step;
 }

@@ -34,7 +34,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
 
   void run() override {
     rule = updateRule(optimizer);
-    settings = {optimizer, momentum, nesterov, moments, averageDecay};
+    settings = {optimizer, momentum, nesterov, moments, averageDecay, caution};
     auto step = train::functionOf(getOperation(), FunctionKind::Step);
     func::FuncOp backward = step ? step : train::functionOf(getOperation(), FunctionKind::Micro);
     if (backward && train::isOfTrainingInfo(backward))
@@ -105,6 +105,8 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
       scale = train::ClipScaleOp::create(builder, loc, norm, scale,
                                          clipNorm > 0 ? APFloat(clipNorm.getValue())
                                                       : APFloat::getInf(APFloat::IEEEdouble()));
+    if (JointRule joint = jointRule(optimizer))
+      return updateAll(function, builder, trained, scale, joint);
     for (Trained &one : trained)
       updateOne(function, builder, one, scale);
   }
@@ -199,10 +201,24 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
                : dist::AllReduceOp::create(builder, scalar.getLoc(), scalar, group, kind).getResult(0);
   }
 
+  ParameterUpdate makeUpdate(BoundFunction &function, PlacedBuilder &builder, Trained &one, Value scale) {
+    return {function, builder, one, scale, workingCopies.lookup(one.state.getSymNameAttr()),
+            scaler,   settings};
+  }
+
+  void updateAll(BoundFunction &function, PlacedBuilder &builder, MutableArrayRef<Trained> trained,
+                 Value scale, JointRule joint) {
+    SmallVector<ParameterUpdate, 0> updates;
+    for (Trained &one : trained)
+      updates.push_back(makeUpdate(function, builder, one, scale));
+    joint(updates);
+    for (const ParameterUpdate &update : updates)
+      stateBytes += update.stateBytes;
+  }
+
   void updateOne(BoundFunction &function, PlacedBuilder &builder, Trained &one, Value scale) {
-    builder.enter(updateOf(one.state.getOnnxName().value_or(one.state.getSymName())));
-    ParameterUpdate update(function, builder, one, scale, workingCopies.lookup(one.state.getSymNameAttr()),
-                           scaler, settings);
+    ParameterUpdate update = makeUpdate(function, builder, one, scale);
+    update.enter();
     rule(update);
     stateBytes += update.stateBytes;
   }

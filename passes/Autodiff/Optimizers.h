@@ -1,4 +1,4 @@
-// Facts of the optimizers: their defaults are those of PyTorch and bitsandbytes.
+// Facts of the optimizers: their defaults are those of PyTorch, bitsandbytes and their authors.
 #pragma once
 #include "passes/Autodiff/OptionWords.h"
 #include <optional>
@@ -6,13 +6,15 @@
 namespace kedge::autodiff {
 
 struct OptimizerDefaults {
-  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0, momentum = 0;
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0, momentum = 0, lr = 1e-3;
 };
 
 struct OptimizerFacts {
   OptimizerDefaults defaults;
   bool hasMomentum = false; ///< takes --momentum
   bool hasMoments = false;  ///< takes --moments; sgd does with momentum
+  bool hasMatrices = false; ///< takes --muon
+  bool hasCaution = false;  ///< takes --cautious
   std::optional<Optimizer> in8bits = std::nullopt;
 };
 

@@ -7,7 +7,25 @@
 namespace kedge::autodiff {
 
 /// An update rule. Its formula is that of its op in lib/Dialect/Train/Optimizer.
-enum class Optimizer { AdamW, Adam, Sgd, Lion, Adafactor, Muon, RmsProp, Adagrad, AdamW8bit, Adam8bit };
+enum class Optimizer {
+  AdamW,
+  Adam,
+  Sgd,
+  Lion,
+  Adafactor,
+  Muon,
+  RmsProp,
+  Adagrad,
+  AdamW8bit,
+  Adam8bit,
+  Adopt,
+  ScheduleFreeAdamW,
+  NorMuon,
+  Prodigy
+};
+
+/// What adamw leaves out.
+enum class Caution { None, Updates, Decay };
 
 /// The type of an optimizer's moments.
 enum class Moments { Fp32, Bf16, Int8 };
@@ -26,7 +44,20 @@ template <> struct kedge::Words<kedge::autodiff::Optimizer> {
       {RmsProp, "rmsprop", "second moments alone"},
       {Adagrad, "adagrad", "sums of squares"},
       {AdamW8bit, "adamw8bit", "moments in 8-bit dynamic codes, as bitsandbytes has them"},
-      {Adam8bit, "adam8bit", "the same for adam"}};
+      {Adam8bit, "adam8bit", "the same for adam"},
+      {Adopt, "adopt", "the gradient over the second moment of the steps before"},
+      {ScheduleFreeAdamW, "schedule-free-adamw",
+       "evaluates an average of the weights in the place of a schedule"},
+      {NorMuon, "normuon", "muon with a second moment of each neuron"},
+      {Prodigy, "prodigy", "estimates the rate"}};
+};
+
+template <> struct kedge::Words<kedge::autodiff::Caution> {
+  using enum autodiff::Caution;
+  static constexpr Word<autodiff::Caution> list[] = {
+      {None, "none", "all of the update"},
+      {Updates, "updates", "no element moves against its gradient"},
+      {Decay, "decay", "no element decays against its update"}};
 };
 
 template <> struct kedge::Words<kedge::autodiff::Moments> {

@@ -22,6 +22,10 @@ Value ParameterUpdate::scalar(StringRef name) const {
   return function.argument(BindingKind::Scalar, name, RankedTensorType::get({}, builder.getF32Type()));
 }
 
+Value ParameterUpdate::exactScalar(StringRef name) const {
+  return function.argument(BindingKind::Scalar, name, RankedTensorType::get({}, builder.getF64Type()));
+}
+
 Value ParameterUpdate::counter(StringRef name) const {
   return function.argument(BindingKind::Scalar, name, RankedTensorType::get({}, builder.getI64Type()));
 }
@@ -30,11 +34,9 @@ Value ParameterUpdate::adamCorrection(StringRef which) {
   if (!scaler.steps)
     return scalar(which);
   if (!scaler.corrections) {
-    auto exact = [&](StringRef name) {
-      return function.argument(BindingKind::Scalar, name, RankedTensorType::get({}, builder.getF64Type()));
-    };
-    scaler.corrections = train::AdamCorrectionsOp::create(builder, loc, scaler.steps, exact("exact_lr"),
-                                                          exact("exact_beta1"), exact("exact_beta2"));
+    scaler.corrections =
+        train::AdamCorrectionsOp::create(builder, loc, scaler.steps, exactScalar("exact_lr"),
+                                         exactScalar("exact_beta1"), exactScalar("exact_beta2"));
   }
   return which == "step_size" ? scaler.corrections.getStepSize()
                               : scaler.corrections.getBiasCorrection2Sqrt();
@@ -55,6 +57,32 @@ Value ParameterUpdate::makeState(train::Role role, StringRef suffix, Type type) 
   Value before = function.argument(BindingKind::State, fresh.getSymName(), fresh.getType());
   made[before] = fresh.getSymName().str();
   return before;
+}
+
+Value ParameterUpdate::makeRunState(StringRef name, double first) {
+  OpBuilder beside(state);
+  auto type = RankedTensorType::get({}, builder.getF64Type());
+  train::StateOp::create(
+      beside, loc, beside.getStringAttr(name), train::RoleAttr::get(beside.getContext(), train::Role::State),
+      TypeAttr::get(type), first == 0 ? Attribute(beside.getUnitAttr()) : beside.getF64FloatAttr(first),
+      StringAttr(), FlatSymbolRefAttr(), beside.getBoolAttr(true), beside.getF64FloatAttr(1.0));
+  stateBytes += bytesOf(type);
+  Value before = function.argument(BindingKind::State, name, type);
+  made[before] = name.str();
+  return before;
+}
+
+Value ParameterUpdate::shared(StringRef name, function_ref<Value()> make) {
+  if (!scaler.shared.contains(name)) {
+    Value value = make(); // which may share others
+    scaler.shared[name] = value;
+  }
+  return scaler.shared[name];
+}
+
+void ParameterUpdate::enter() {
+  builder.enter(PlaceAttr::get(builder.getContext(), TrainingPhase::Update, "",
+                               state.getOnnxName().value_or(state.getSymName())));
 }
 
 Value ParameterUpdate::unlessSkipped(Value before, Value after) {
@@ -97,21 +125,33 @@ struct OptimizerRow {
   Optimizer optimizer;
   UpdateRule rule;
   OptimizerFacts facts;
+  JointRule joint = nullptr;
 };
 
 constexpr OptimizerRow kOptimizers[] = {
     {Optimizer::AdamW,
      updateAdam,
-     {.defaults = {.weightDecay = 0.01}, .hasMoments = true, .in8bits = Optimizer::AdamW8bit}},
+     {.defaults = {.weightDecay = 0.01},
+      .hasMoments = true,
+      .hasCaution = true,
+      .in8bits = Optimizer::AdamW8bit}},
     {Optimizer::Adam, updateAdam, {.defaults = {}, .hasMoments = true, .in8bits = Optimizer::Adam8bit}},
     {Optimizer::Sgd, updateSGD, {.defaults = {}, .hasMomentum = true}},
     {Optimizer::Lion, updateLion, {.defaults = {.beta2 = 0.99}, .hasMoments = true}},
     {Optimizer::Adafactor, updateAdafactor, {.defaults = {.eps = 1e-3}}},
-    {Optimizer::Muon, updateMuon, {.defaults = {.weightDecay = 0.1, .momentum = 0.95}, .hasMomentum = true}},
+    {Optimizer::Muon,
+     updateMuon,
+     {.defaults = {.weightDecay = 0.1, .momentum = 0.95}, .hasMomentum = true, .hasMatrices = true}},
     {Optimizer::RmsProp, updateRMSprop, {.defaults = {.beta2 = 0.99}, .hasMomentum = true}},
     {Optimizer::Adagrad, updateAdagrad, {.defaults = {.eps = 1e-10}}},
     {Optimizer::AdamW8bit, updateAdam8bit, {.defaults = {.weightDecay = 0.01}}},
-    {Optimizer::Adam8bit, updateAdam8bit, {}}};
+    {Optimizer::Adam8bit, updateAdam8bit, {}},
+    {Optimizer::Adopt, updateAdopt, {.defaults = {.beta2 = 0.9999, .eps = 1e-6}}},
+    {Optimizer::ScheduleFreeAdamW, updateScheduleFree, {.defaults = {.lr = 2.5e-3}}},
+    {Optimizer::NorMuon,
+     updateNorMuon,
+     {.defaults = {.beta2 = 0.95, .eps = 1e-10, .momentum = 0.95}, .hasMomentum = true, .hasMatrices = true}},
+    {Optimizer::Prodigy, nullptr, {.defaults = {.lr = 1}}, updateProdigy}};
 
 const OptimizerRow &rowOf(Optimizer optimizer) {
   const OptimizerRow *found =
@@ -124,5 +164,6 @@ const OptimizerRow &rowOf(Optimizer optimizer) {
 const OptimizerFacts &factsOf(Optimizer optimizer) { return rowOf(optimizer).facts; }
 
 UpdateRule updateRule(Optimizer optimizer) { return rowOf(optimizer).rule; }
+JointRule jointRule(Optimizer optimizer) { return rowOf(optimizer).joint; }
 
 } // namespace kedge::autodiff

@@ -12,6 +12,8 @@ struct Scaler {
   mlir::Value skipped; ///< i1: a gradient of the step is not finite
   mlir::Value steps;   ///< updates done before
   train::AdamCorrectionsOp corrections;
+  /// What updates compute once for all of them.
+  llvm::StringMap<mlir::Value> shared;
 };
 
 struct UpdateSettings {
@@ -20,6 +22,7 @@ struct UpdateSettings {
   bool nesterov = false;
   Moments moments = Moments::Fp32;
   double averageDecay = 0; ///< of the moving average of parameters; 0: none
+  Caution caution = Caution::None;
 };
 
 class ParameterUpdate {
@@ -38,6 +41,8 @@ public:
 
   /// A value that the host writes before the step, f32.
   mlir::Value scalar(llvm::StringRef name) const;
+  /// The same in f64.
+  mlir::Value exactScalar(llvm::StringRef name) const;
   /// The same of an i64.
   mlir::Value counter(llvm::StringRef name) const;
   /// Adam's step size and second correction: the host knows the step's number unless steps may be skipped.
@@ -47,13 +52,19 @@ public:
   /// The value before the step of a state beside the parameter, made here; of the parameter's type unless
   /// another is given.
   mlir::Value makeState(train::Role role, llvm::StringRef suffix, mlir::Type type = {});
-  /// The new value of a state that makeState gave.
+  /// A number of the run, f64, from this value on; the update that asks first makes it.
+  mlir::Value makeRunState(llvm::StringRef name, double first = 0);
+  /// What all updates share under this name, made by the first.
+  mlir::Value shared(llvm::StringRef name, llvm::function_ref<mlir::Value()> make);
+  /// The new value of a state that makeState or makeRunState gave.
   void keep(mlir::Value before, mlir::Value after);
   /// The parameter's new value, rounded into its working copy and taken into its average, too.
   void finish(mlir::Value value);
   /// `decay` and `lr_scale` of the parameter, as the optimizers' ops have them.
   llvm::SmallVector<mlir::NamedAttribute> attributes();
   double lrScale();
+  /// What is built from here on belongs to this update.
+  void enter();
 
 private:
   void keepAverage(mlir::Value value);
@@ -66,6 +77,10 @@ private:
 
 using UpdateRule = void (*)(ParameterUpdate &);
 UpdateRule updateRule(Optimizer optimizer);
+/// A rule that looks at all parameters before it updates one.
+using JointRule = void (*)(llvm::MutableArrayRef<ParameterUpdate>);
+/// Null for rules of single parameters.
+JointRule jointRule(Optimizer optimizer);
 
 void updateAdam(ParameterUpdate &update);
 void updateSGD(ParameterUpdate &update);
@@ -75,6 +90,10 @@ void updateAdagrad(ParameterUpdate &update);
 void updateAdafactor(ParameterUpdate &update);
 void updateMuon(ParameterUpdate &update);
 void updateAdam8bit(ParameterUpdate &update);
+void updateAdopt(ParameterUpdate &update);
+void updateScheduleFree(ParameterUpdate &update);
+void updateNorMuon(ParameterUpdate &update);
+void updateProdigy(llvm::MutableArrayRef<ParameterUpdate> updates);
 
 /// Values that the host writes before the step, f32.
 llvm::SmallVector<mlir::Value> scalars(const ParameterUpdate &update, llvm::ArrayRef<llvm::StringRef> names);

@@ -308,6 +308,7 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     Option<"momentum", "momentum", "kedge::ExactDouble", "0.0", "of sgd, rmsprop and muon; 0: no buffer of sgd and rmsprop">,
     Option<"nesterov", "nesterov", "bool", "false", "Nesterov momentum">,
     Option<"moments", "moments", "kedge::autodiff::Moments", "kedge::autodiff::Moments::Fp32", "of adamw, adam, lion and sgd: fp32, bf16 or int8 (companded, in groups of 32; see train.companded)">,
+    Option<"caution", "caution", "kedge::autodiff::Caution", "kedge::autodiff::Caution::None", "what adamw leaves out: none, updates (of elements against their gradient) or decay (of elements against their update)">,
     Option<"averageDecay", "average-decay", "kedge::ExactDouble", "0.0", "of the moving average that is kept of each parameter; 0: none is kept">,
     Option<"clipNorm", "clip-norm", "kedge::ExactDouble", "0.0", "largest global gradient norm; 0: no clipping">,
     Option<"signedItems", "signed-items", "bool", "false", "weights of rows are counted: the sum of the items may be negative, the norm is not">,
@@ -342,7 +343,8 @@ def ChooseMatrices : StepPass<"kedge-choose-matrices", "mlir::ModuleOp"> {
     ```
   }];
   let statistics = [Counter<"matrices", "parameters that Muon updates">];
-  let options = [Option<"weights", "weights", "std::string", "\"\"", "REGEX (default: all but embeddings and the head)">];
+  let options = [Option<"weights", "weights", "std::string", "\"\"", "REGEX (default: all but embeddings and the head)">,
+                 Option<"neurons", "neurons", "bool", "false", "say the dimension of the outputs, too: `tune.orthogonal = 1 : i64`">];
 }
 
 def ChunkLogits : StepPass<"kedge-chunk-logits", "mlir::func::FuncOp"> {

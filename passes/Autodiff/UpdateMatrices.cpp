@@ -1,13 +1,11 @@
-// Optimizers that see a parameter as a matrix: Adafactor and Muon, written in ops of the model's kind.
-#include "kedge/Dialect/ONNX/GradientBuilder.h"
+// Optimizers that see a parameter as a matrix: Adafactor, Muon and NorMuon, written in ops of the model's
+// kind.
 #include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "kedge/Dialect/ONNX/Movement/MovementOps.h"
 #include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
-#include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Tune/TuneAttrs.h"
-#include "passes/Autodiff/GradientReductions.h"
-#include "passes/Autodiff/ParameterUpdate.h"
+#include "passes/Autodiff/UpdateFormula.h"
 #include <cmath>
 
 using namespace mlir;
@@ -17,30 +15,13 @@ using train::Role;
 
 namespace {
 
-/// Arithmetic on values of the update.
-struct Formula : GradientBuilder {
-  explicit Formula(ParameterUpdate &u) : GradientBuilder{u.builder, u.loc} {}
-
-  Value number(Value like, double value) { return scalarLike(builder, loc, like, value); }
-  Value atLeast(Value x, double least) { return onnx::MaxOp::create(builder, loc, x, number(x, least)); }
-  Value root(Value x) { return onnx::SqrtOp::create(builder, loc, x); }
-  /// a + t (b - a)
-  Value lerp(Value a, Value b, Value t) { return add(a, mul(t, sub(b, a))); }
-  Value meanOver(Value x, int64_t axis) {
-    return onnx::ReduceMeanOp::create(builder, loc, x, ArrayRef<int64_t>{axis}, true);
-  }
-  Value rootMeanSquare(Value x) {
-    return root(scale(sumOfSquares(builder, x), 1.0 / static_cast<double>(elementCount(shapeOf(x)))));
-  }
-};
-
 /// In f32, times what clipping and items make of it.
-Value scaledGradient(Formula &f, ParameterUpdate &u) {
+Value scaledGradient(UpdateMath &f, ParameterUpdate &u) {
   return f.mul(f.cast(u.gradient, f.builder.getF32Type()), u.scale);
 }
 
 /// w (1 - lr decay) - step; the step is f32, whatever the parameter is.
-Value decayedAndMoved(Formula &f, ParameterUpdate &u, Value step) {
+Value decayedAndMoved(UpdateMath &f, ParameterUpdate &u, Value step) {
   Value decayed = u.param;
   if (u.state.getDecay())
     decayed = f.sub(u.param,
@@ -52,7 +33,7 @@ Value decayedAndMoved(Formula &f, ParameterUpdate &u, Value step) {
 constexpr double kEpsilon1 = 1.1920928955078125e-07;
 
 /// The estimate of the squared gradient, from means over its rows and columns; moves them along.
-Value factoredVariance(Formula &f, ParameterUpdate &u, Value squared, Value mix) {
+Value factoredVariance(UpdateMath &f, ParameterUpdate &u, Value squared, Value mix) {
   auto type = cast<RankedTensorType>(squared.getType());
   const int64_t rank = type.getRank();
   SmallVector<int64_t> rows(type.getShape()), columns(type.getShape());
@@ -66,7 +47,7 @@ Value factoredVariance(Formula &f, ParameterUpdate &u, Value squared, Value mix)
   return f.div(f.mul(newRow, newColumn), f.atLeast(f.meanOver(newRow, rank - 2), kEpsilon1));
 }
 
-Value wholeVariance(Formula &f, ParameterUpdate &u, Value squared, Value mix) {
+Value wholeVariance(UpdateMath &f, ParameterUpdate &u, Value squared, Value mix) {
   Value before = u.makeState(Role::Moment2, "moment2", squared.getType());
   Value after = f.lerp(before, squared, mix);
   u.keep(before, after);
@@ -74,7 +55,7 @@ Value wholeVariance(Formula &f, ParameterUpdate &u, Value squared, Value mix) {
 }
 
 /// t^-0.8 and 1 / sqrt(t), t the number of the update.
-std::pair<Value, Value> adafactorWeights(Formula &f, ParameterUpdate &u) {
+std::pair<Value, Value> adafactorWeights(UpdateMath &f, ParameterUpdate &u) {
   Value step = u.countedStep();
   if (!step)
     return {u.scalar("adafactor_mix"), u.scalar("inverse_sqrt_step")};
@@ -86,13 +67,13 @@ std::pair<Value, Value> adafactorWeights(Formula &f, ParameterUpdate &u) {
 constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
 constexpr int kIterations = 5;
 
-Value gemm(Formula &f, Value a, Value b, Value c, double alpha, double beta) {
+Value gemm(UpdateMath &f, Value a, Value b, Value c, double alpha, double beta) {
   return onnx::GemmOp::create(f.builder, f.loc, a, b, c, /*transA=*/false, /*transB=*/false,
                               APFloat(static_cast<float>(alpha)), APFloat(static_cast<float>(beta)));
 }
 
 /// Newton and Schulz's way to the nearest orthogonal matrix, in bf16.
-Value orthogonalised(Formula &f, Value update) {
+Value orthogonalised(UpdateMath &f, Value update) {
   const bool tall = shapeOf(update)[0] > shapeOf(update)[1];
   auto transposed = [&](Value x) -> Value {
     return onnx::TransposeOp::create(f.builder, f.loc, x, f.builder.getDenseI64ArrayAttr({1, 0}));
@@ -113,7 +94,7 @@ Value orthogonalised(Formula &f, Value update) {
 } // namespace
 
 void updateAdafactor(ParameterUpdate &u) {
-  Formula f(u);
+  UpdateMath f(u);
   auto [mix, inverseRoot] = adafactorWeights(f, u);
   Value gradient = scaledGradient(f, u), squared = f.mul(gradient, gradient);
   Value variance =
@@ -126,10 +107,9 @@ void updateAdafactor(ParameterUpdate &u) {
   u.finish(decayedAndMoved(f, u, f.mul(step, direction)));
 }
 
-void updateMuon(ParameterUpdate &u) {
-  if (!u.state->hasAttr(tune::orthogonalName))
-    return updateAdam(u);
-  Formula f(u);
+/// Adds w (1 - lr decay) - lr factor direction, `direction` in f32, of an orthogonalised momentum.
+static void updateAlong(ParameterUpdate &u, function_ref<Value(UpdateMath &, Value)> normalised) {
+  UpdateMath f(u);
   Value gradient = scaledGradient(f, u), before = u.makeState(Role::Momentum, "momentum", gradient.getType());
   Value momentum = u.scalar("momentum"), rest = f.sub(f.number(momentum, 1), momentum);
   Value after = f.lerp(before, gradient, rest);
@@ -137,8 +117,39 @@ void updateMuon(ParameterUpdate &u) {
   ArrayRef<int64_t> shape = shapeOf(u.param);
   const double factor = 0.2 * std::sqrt(static_cast<double>(std::max(shape[0], shape[1]))) * u.lrScale();
   Value direction = f.cast(orthogonalised(f, update), f.builder.getF32Type());
+  direction = normalised(f, direction);
   u.finish(decayedAndMoved(f, u, f.mul(f.scale(u.scalar("lr"), factor), direction)));
   u.keep(before, after);
+}
+
+void updateMuon(ParameterUpdate &u) {
+  if (!u.state->hasAttr(tune::orthogonalName))
+    return updateAdam(u);
+  updateAlong(u, [](UpdateMath &, Value direction) { return direction; });
+}
+
+/// A neuron's numbers are divided by the root of their mean square over the steps; the norm of the whole
+/// stays.
+static Value overNeurons(ParameterUpdate &u, UpdateMath &f, Value direction, int64_t outputs) {
+  auto type = cast<RankedTensorType>(direction.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[1 - outputs] = 1;
+  Value before = u.makeState(Role::State, "neuron_moment", type.clone(shape));
+  Value after =
+      f.lerp(before, f.meanOver(f.mul(direction, direction), 1 - outputs), u.scalar("one_minus_beta2"));
+  u.keep(before, after);
+  auto plusEpsilon = [&](Value x) { return f.add(x, f.number(x, 1e-10)); };
+  Value even = f.div(direction, plusEpsilon(f.root(after)));
+  Value norm = f.root(sumOfSquares(u.builder, direction)), newNorm = f.root(sumOfSquares(u.builder, even));
+  return f.mul(even, f.div(norm, plusEpsilon(newNorm)));
+}
+
+void updateNorMuon(ParameterUpdate &u) {
+  auto outputs = u.state->getAttrOfType<IntegerAttr>(tune::orthogonalName);
+  if (!outputs)
+    return updateAdam(u);
+  updateAlong(u,
+              [&](UpdateMath &f, Value direction) { return overNeurons(u, f, direction, outputs.getInt()); });
 }
 
 } // namespace kedge::autodiff

@@ -1,11 +1,12 @@
 // Optimizers that are one op per parameter.
+#include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Optimizer/CompactOps.h"
 #include "kedge/Dialect/Train/Optimizer/MoreOptimizerOps.h"
 #include "kedge/Dialect/Train/Optimizer/OptimizerOps.h"
-#include "passes/Autodiff/ParameterUpdate.h"
+#include "passes/Autodiff/UpdateFormula.h"
 
 using namespace mlir;
 
@@ -54,8 +55,49 @@ static SmallVector<Value> adamNumbers(ParameterUpdate &u, bool decoupled) {
   return numbers;
 }
 
+/// The share of the elements for which `which` is 1.
+static Value shareOf(ParameterFormula &f, Value which) {
+  const dist::RankGroup group = dist::dataGroup(f.u.state->getParentOfType<ModuleOp>());
+  const double all = static_cast<double>(elementCount(shapeOf(which)));
+  Value own =
+      group.isAlone() ? which : dist::LocalShardOp::create(f.builder, f.loc, which, group).getResult(0);
+  Value count = sumOfSquares(f.builder, own);
+  if (!group.isAlone())
+    count = dist::AllReduceOp::create(f.builder, f.loc, count, group, dist::ReduceKind::Sum).getResult(0);
+  return f.scale(count, 1 / all);
+}
+
+/// AdamW that leaves out the elements of a step that go against their gradient, and is the larger for the
+/// rest; or the decay of those that the step makes larger.
+static void updateCautiousAdamW(ParameterUpdate &u) {
+  ParameterFormula f(u);
+  const Moment moment1 = makeMoment(u, Role::Moment1, "moment1"),
+               moment2 = makeMoment(u, Role::Moment2, "moment2");
+  Value g = f.gradient(), after1 = f.lerp(moment1.value, g, f.host("one_minus_beta1"));
+  Value after2 = f.secondMoment(moment2.value, g, f.host("beta2"), f.host("one_minus_beta2"));
+  Value direction =
+      f.div(after1,
+            f.add(f.div(f.root(after2), f.inType(u.adamCorrection("bias_correction2_sqrt"))), f.host("eps")));
+  if (u.settings.caution == Caution::Updates) {
+    Value agrees = f.inType(f.isAbove(f.mul(after1, g), f.number(g, 0)));
+    direction = f.mul(direction, f.div(agrees, f.inType(f.atLeast(shareOf(f, agrees), 1e-3))));
+  }
+  Value param = u.param;
+  if (u.state.getDecay()) {
+    Value decay = f.mul(f.rate(u.scalar("lr_decay")), param);
+    if (u.settings.caution == Caution::Decay)
+      decay = f.choose(f.isAbove(f.number(g, 0), f.mul(direction, param)), f.number(decay, 0), decay);
+    param = f.sub(param, decay);
+  }
+  u.finish(f.sub(param, f.mul(f.rate(u.adamCorrection("step_size")), direction)));
+  keepMoment(u, moment1, after1);
+  keepMoment(u, moment2, after2);
+}
+
 void updateAdam(ParameterUpdate &u) {
   const bool decoupled = u.settings.optimizer != Optimizer::Adam;
+  if (u.settings.caution != Caution::None)
+    return updateCautiousAdamW(u);
   if (isCompanded(u))
     return updateCompanded(u, decoupled ? train::CompandedRule::AdamW : train::CompandedRule::Adam,
                            {{Role::Moment1, "moment1"}, {Role::Moment2, "moment2"}},

@@ -38,8 +38,8 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
     getOperation()->setAttr(dist::stageName, Builder(&getContext()).getI64IntegerAttr(stage));
     for (auto function : getOperation().getOps<func::FuncOp>())
       inBlocks.insert_range(statesInBlocks(function, group.ranks));
-    shardStates();
     symbols.emplace(getOperation());
+    shardStates();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
         rewrite(function);
@@ -89,9 +89,18 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
     case Role::Frozen:
     case Role::WorkingCopy:
       return !whole;
+    case Role::State:
+      return hasAnElementEach(state);
     default:
       return false;
     }
+  }
+
+  /// Whether the state is of a parameter's shape: the update is elementwise in it.
+  bool hasAnElementEach(train::StateOp state) {
+    auto of =
+        state.getOfAttr() ? symbols->lookup<train::StateOp>(state.getOfAttr().getAttr()) : train::StateOp();
+    return of && of.getRole() == Role::Parameter && of.wholeType() == state.wholeType();
   }
 
   void shard(train::StateOp state) {

@@ -1,5 +1,6 @@
 #include "passes/Pipelines/Pipelines.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/Autodiff/Optimizers.h"
 #include "passes/Import/Passes.h"
 #include "passes/Levels/Passes.h"
 #include "passes/Lower/Passes.h"
@@ -96,8 +97,9 @@ void addGradientPipeline(OpPassManager &manager, const StepOptions &options) {
   if (options.mesh.size() > 1 || options.sameBits > 0)
     manager.addPass(partition::createSetMesh({options.mesh, options.sameBits}));
   manager.addPass(levels::createNoteUpdates());
-  if (options.update.optimizer == autodiff::Optimizer::Muon)
-    manager.addPass(autodiff::createChooseMatrices({options.muon}));
+  if (autodiff::factsOf(options.update.optimizer).hasMatrices)
+    manager.addPass(autodiff::createChooseMatrices(
+        {options.muon, options.update.optimizer == autodiff::Optimizer::NorMuon}));
   addPrecisionPipeline(manager, options);
   autodiff::AddLossOptions loss = options.loss;
   loss.accumulate = options.accumulate;

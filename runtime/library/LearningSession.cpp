@@ -12,6 +12,7 @@
 #include "runtime/train/output/Export.h"
 #include "runtime/train/output/OutputFiles.h"
 #include "runtime/train/report/Effects.h"
+#include "runtime/train/weights/Averages.h"
 #include "runtime/train/weights/Weights.h"
 #include <algorithm>
 #include <cerrno>
@@ -194,7 +195,8 @@ double LearningSession::evaluate() {
   requireWhole();
   const Dataset data = takeInputs(true);
   checkIntegers(data, {0, data.rows()});
-  return *Evaluator(*executor, data, scalars).loss(progress);
+  return onAverages(*executor, scalars, false,
+                    [&] { return *Evaluator(*executor, data, scalars).loss(progress); });
 }
 
 void LearningSession::predict(const std::string &output, void *values, size_t bytes) {
@@ -213,9 +215,12 @@ void LearningSession::predict(const std::string &output, void *values, size_t by
                                 output, data.rows(), whole.bytes(), dtypeName(whole.type),
                                 shapeText(whole.shape), values ? bytes : 0));
   char *to = static_cast<char *>(values);
-  predictRows(*executor, data, scalars, progress, output, [&](const char *rows, size_t count) {
-    std::memcpy(to, rows, count);
-    to += count;
+  onAverages(*executor, scalars, false, [&] {
+    predictRows(*executor, data, scalars, progress, output, [&](const char *rows, size_t count) {
+      std::memcpy(to, rows, count);
+      to += count;
+    });
+    return true;
   });
 }
 
@@ -292,7 +297,10 @@ void LearningSession::exportOnnx(const std::string &path) {
   asWrongCall([&] { checkOutputFiles(wanted, program); });
   if (progress.step > 0)
     checkStatesFinite(*executor, progress.step - 1, "nothing is exported" + epsilonHelp(scalars, program));
-  rt::exportOnnx(path, *executor, image, options.model, "inference");
+  onAverages(*executor, scalars, false, [&] {
+    rt::exportOnnx(path, *executor, image, options.model, "inference");
+    return true;
+  });
   for (const auto &note : program.exportTemplate.value("notes", nlohmann::json::array()))
     say(fmt::format("{}: {}", path, note.get<std::string>()));
 }

@@ -55,6 +55,7 @@ constexpr Formula kFormulas[] = {
     // Adafactor's: how much of the new mean enters, and the largest relative step.
     {"adafactor_mix", [](const Context &c) { return std::pow(c.update(), -0.8); }},
     {"inverse_sqrt_step", [](const Context &c) { return 1 / std::sqrt(c.update()); }},
+    {"adopt_clip", [](const Context &c) { return std::pow(c.update() - 1, 0.25); }},
     // The place among ranks with rows of their own, and along the axes whose ranks have the same rows.
     {"rank", [](const Context &c) { return static_cast<double>(c.point.world.rank); }},
     {"place_tensor", [](const Context &c) { return static_cast<double>(c.program.tensorPlace); }},

@@ -350,7 +350,9 @@ void Session::exportStopped() {
 }
 
 void Session::exportAll() {
-  onAverages(*executor, options.exportAverage && !exportFiles().empty(), [&] {
+  if (exportFiles().empty())
+    return;
+  onAverages(*executor, scalars, options.exportAverage, [&] {
     writeExports();
     return true;
   });
@@ -384,8 +386,8 @@ void Session::writeReports() {
 }
 
 void Session::printSample() {
-  const auto text =
-      onAverages(*executor, options.evalAverage, [&] { return sampler->run(*executor, scalars, progress); });
+  const auto text = onAverages(*executor, scalars, options.evalAverage,
+                               [&] { return sampler->run(*executor, scalars, progress); });
   if (text)
     std::puts(text->c_str());
   else
@@ -398,7 +400,7 @@ void Session::finish() {
   Attempts outputs(/*alone=*/!ranks); // one that fails takes no other with it
   for (const NamedFile &wanted : options.predict) {
     outputs.run([&] {
-      signal = onAverages(*executor, options.evalAverage, [&] {
+      signal = onAverages(*executor, scalars, options.evalAverage, [&] {
         return predict(*executor, *evalData, scalars, progress, wanted.name, wanted.file);
       });
     });

@@ -61,7 +61,7 @@ LogLine Session::runStep(StepRunner &runner) {
 }
 
 std::optional<double> Session::evaluate() {
-  return onAverages(*executor, options.evalAverage, [&] { return evaluator->loss(progress); });
+  return onAverages(*executor, scalars, options.evalAverage, [&] { return evaluator->loss(progress); });
 }
 
 std::optional<double> Session::evaluateIfDue() {

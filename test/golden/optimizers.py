@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains the golden model gpt with other optimizers and compares with torch.optim and bitsandbytes: optimizers.py GOLDEN OUT [RUN...].
+"""Trains the golden model gpt with other optimizers and compares with torch.optim, bitsandbytes and their authors' code: optimizers.py GOLDEN OUT [RUN...].
 
 With `few_bits` in the place of RUN: weights in 4 bits, exported again, are bitsandbytes' to the bit.
 """
@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 
-from check import differences, train
+from check import differences, number, train
 
 
 def exported(path, name):
@@ -45,7 +45,7 @@ def main():
     failed = 0
     for name in sys.argv[3:] or record["runs"]:
         trace = {**record["runs"][name], "data": {"input_ids": "input_ids.npy", "labels": "labels.npy"}}
-        trace["lr"] = [float(trace["run"][-1])] * len(trace["loss"])
+        trace["lr"] = [float(trace["run"][-1]) * min(1, (step + 1) / number(trace["compile"], "--warmup")) for step in range(len(trace["loss"]))]
         if trace["relative"] > 1e-3:  # Muon's products in bf16: losses and gradients alone
             trace["norms"] = {}
         log, norms = train(golden / "gpt", trace, out / name.replace(" ", "-"), [])

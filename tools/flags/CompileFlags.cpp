@@ -46,17 +46,25 @@ std::string algorithmsIn(const std::string &path) {
 void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
   Flags flags(command, "Optimizer");
   flags.word("--optimizer", o.update.optimizer, "update rule")->capture_default_str();
-  flags.pattern("--muon", o.muon,
-                "REGEX: matrices that muon updates (default: all of MatMul and Gemm but embeddings and the "
-                "head); AdamW updates the rest");
+  flags.pattern(
+      "--muon", o.muon,
+      "REGEX: matrices that muon or normuon updates (default: all of MatMul and Gemm but embeddings and the "
+      "head); AdamW updates the rest");
   flags.number("--momentum", o.run.momentum, {0, 1},
-               "momentum of sgd, rmsprop and muon (default: muon 0.95, else 0, which needs no buffer)");
+               "momentum of sgd, rmsprop, muon and normuon (default: muon, normuon 0.95, else 0, which needs "
+               "no buffer)");
   flags.add("--nesterov", o.update.nesterov, "Nesterov momentum");
   flags.number("--clip-norm", o.update.clipNorm, {0, 1e30}, "largest global gradient norm; 0: no clipping");
   flags
       .word("--moments", o.update.moments,
             "of adamw, adam, lion and sgd's momentum: fp32, bf16, or int8: codes in groups of 32 with an "
             "fp16 scale")
+      ->capture_default_str();
+  flags
+      .word(
+          "--cautious", o.update.caution,
+          "what adamw leaves out: updates (of elements against their gradient) or decay (of elements against "
+          "their update)")
       ->capture_default_str();
   flags.number(
       "--ema", o.update.averageDecay, {0, 1, rt::RangeEnds::Below},
@@ -72,13 +80,17 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
                    "REGEX: parameters that do not decay");
   flags.parsedList("--lr-scale", o.lrScale, driver::RateScale::parse,
                    "REGEX=X: multiply the rate of these parameters");
-  flags.add("--lr", o.run.lr, "default learning rate of the program")->capture_default_str();
+  flags.add("--lr", o.run.lr,
+            "default learning rate of the program (1e-3; schedule-free-adamw: 2.5e-3, prodigy: 1)");
   flags
       .list("--betas", o.run.betas,
-            "default betas (0.9,0.999; lion, rmsprop: 0.9,0.99, of which rmsprop takes the second)", ',')
+            "default betas (0.9,0.999; lion, rmsprop: 0.9,0.99, of which rmsprop takes the second; adopt: "
+            "0.9,0.9999; normuon: 0.9,0.95)",
+            ',')
       ->expected(2);
   flags.add("--eps", o.run.eps,
-            "default epsilon (1e-8; adagrad: 1e-10; adafactor, of the parameter's size: 1e-3)");
+            "default epsilon (1e-8; adagrad, normuon: 1e-10; adopt: 1e-6; adafactor, of the parameter's "
+            "size: 1e-3)");
   flags.add("--weight-decay", o.run.weightDecay,
             "default weight decay (adamw, adamw8bit: 0.01, muon: 0.1, else 0)");
   rt::checkWord(flags.add("--schedule", o.run.schedule.kind, "default schedule of the program (constant)"),

@@ -30,13 +30,14 @@ bool has(const std::vector<Precision> &list, Precision value) {
 
 std::vector<Rule> optimizerRules(const CompileOptions &o) {
   using autodiff::Optimizer;
-  const bool isSgd = o.update.optimizer == Optimizer::Sgd, isMuon = o.update.optimizer == Optimizer::Muon;
+  const bool isSgd = o.update.optimizer == Optimizer::Sgd,
+             isMuon = autodiff::factsOf(o.update.optimizer).hasMatrices;
   const autodiff::OptimizerFacts &facts = autodiff::factsOf(o.update.optimizer);
   const char *name = wordOf(o.update.optimizer);
   return {{{"--momentum"},
            facts.hasMomentum || o.run.momentum == 0.0,
            fmt::format("--optimizer {} has no momentum; give --optimizer sgd with it", name)},
-          {{"--nesterov"}, !isMuon, "muon's momentum is always Nesterov's; leave it out"},
+          {{"--nesterov"}, !isMuon, "muon's and normuon's momentum is always Nesterov's; leave it out"},
           {{"--nesterov"},
            isMuon || (isSgd && o.momentumOrDefault() > 0),
            "it is a form of momentum; give --optimizer sgd and --momentum with it"},
@@ -46,7 +47,12 @@ std::vector<Rule> optimizerRules(const CompileOptions &o) {
            fmt::format(
                "--optimizer {} has no such moments; give adamw, adam, lion, or sgd and --momentum with it",
                name)},
-          {{"--muon"}, isMuon, "it names the matrices that muon updates; give --optimizer muon with it"},
+          {{"--cautious"},
+           o.update.caution == autodiff::Caution::None || facts.hasCaution,
+           fmt::format("--optimizer {} has no such form; give --optimizer adamw with it", name)},
+          {{"--muon"},
+           isMuon,
+           "it names the matrices that muon updates; give --optimizer muon or normuon with it"},
           {{"--min-lr", "--decay-steps"},
            o.run.schedule.kind.value_or("constant") != "constant",
            "--schedule constant keeps the rate; give another schedule with it"},

@@ -25,17 +25,17 @@ LogicalResult TuneDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   const bool isState = op->getName().getStringRef() == "train.state";
   const bool fits = name == adapterName         ? isa<AdapterAttr>(value)
                     : name == encodingName      ? isa<EncodingAttr>(value)
-                    : name == orthogonalName    ? isa<UnitAttr>(value)
+                    : name == orthogonalName    ? isa<UnitAttr, IntegerAttr>(value)
                     : name == storedName        ? isa<TypeAttr>(value)
                     : name == fakeQuantizedName ? isa<FakeQuantizedAttr>(value)
                     : name == foldedNormName    ? isa<FoldedNormAttr>(value)
                                                 : false;
   if (isState && fits)
     return success();
-  return op->emitOpError("has '") << name << "' = " << value
-                                  << ": expected a #tune.adapter, a #tune.encoding, a unit, a type, a "
-                                     "#tune.fake_quantized or a #tune.folded_norm under the names '"
-                                  << adapterName << "', '" << encodingName << "', '" << orthogonalName
-                                  << "', '" << storedName << "', '" << fakeQuantizedName << "' and '"
-                                  << foldedNormName << "', on a train.state";
+  return op->emitOpError("has '")
+         << name << "' = " << value
+         << ": expected a #tune.adapter, a #tune.encoding, a unit or the number of a dimension, a type, a "
+            "#tune.fake_quantized or a #tune.folded_norm under the names '"
+         << adapterName << "', '" << encodingName << "', '" << orthogonalName << "', '" << storedName
+         << "', '" << fakeQuantizedName << "' and '" << foldedNormName << "', on a train.state";
 }

@@ -59,7 +59,7 @@ std::string valuesOf(const Executor &executor, const State &parameter, const Sta
   std::string value = bytesOf(executor, parameter);
   if (isSmaller(parameter, average))
     value = cut(parameter.viewOrWhole(), value, average, dtypeSize(parameter.desc.type));
-  if (parameter.desc.type == DType::F32)
+  if (parameter.desc.type == average.desc.type)
     return value;
   const State *residual = residualOf(executor.program(), parameter);
   const size_t count = static_cast<size_t>(average.desc.elements());
@@ -69,9 +69,22 @@ std::string valuesOf(const Executor &executor, const State &parameter, const Sta
   return {reinterpret_cast<const char *>(values.data()), count * sizeof(float)};
 }
 
-/// An average where a state is, whichever ranks hold it. All ranks call it.
-std::vector<float> valuesAt(const Executor &executor, const State &average, const State &where) {
-  const std::string own = bytesOf(executor, average);
+/// x of y and z, both of which have this type.
+template <typename T> std::string backFrom(const std::string &y, const std::string &z, double beta1) {
+  std::string x(y.size(), 0);
+  for (size_t at = 0; at < y.size(); at += sizeof(T)) {
+    T train, lead;
+    std::memcpy(&train, y.data() + at, sizeof(T));
+    std::memcpy(&lead, z.data() + at, sizeof(T));
+    const T average = train + static_cast<T>(1 - 1 / beta1) * (lead - train);
+    std::memcpy(x.data() + at, &average, sizeof(T));
+  }
+  return x;
+}
+
+/// An average, of which this rank has `own`, where a state is, whichever ranks hold it. All ranks call it.
+std::vector<float> valuesAt(const Executor &executor, const State &average, const std::string &own,
+                            const State &where) {
   std::vector<float> values(static_cast<size_t>(where.desc.elements()));
   if (!isSmaller(where, average)) {
     std::memcpy(values.data(), own.data(), own.size());
@@ -105,25 +118,42 @@ void checkAverages(const Program &program, const char *flag) {
   fail("{}: the program keeps no averages of its weights; compile it with --ema 0.999", flag);
 }
 
+bool hasOwnAverages(const Program &program) { return program.options.optimizer.starts_with("schedule-free"); }
+
 void startAverages(Executor &executor) {
   forEachAverage(executor.program(), [&](const State &parameter, const State &average) {
     copyBytes(executor, average, valuesOf(executor, parameter, average).data());
   });
 }
 
+bool AveragesAsWeights::changePlaces(const State &parameter, const State &average) const {
+  return areAlike(parameter, average) && !hasOwnAverages(executor.program());
+}
+
+std::string AveragesAsWeights::averageOf(const State &parameter, const State &average) const {
+  std::string held = bytesOf(executor, average);
+  if (!hasOwnAverages(executor.program()))
+    return held;
+  const std::string trained = valuesOf(executor, parameter, average);
+  return average.desc.type == DType::F64 ? backFrom<double>(trained, held, scalars.beta1)
+                                         : backFrom<float>(trained, held, scalars.beta1);
+}
+
 void AveragesAsWeights::put() {
   forEachAverage(executor.program(), [&](const State &parameter, const State &average) {
-    const std::string weights = bytesOf(executor, parameter);
-    if (areAlike(parameter, average)) {
-      copyBytes(executor, parameter, bytesOf(executor, average).data());
+    const std::string weights = bytesOf(executor, parameter), averaged = averageOf(parameter, average);
+    if (changePlaces(parameter, average)) {
+      copyBytes(executor, parameter, averaged.data());
       copyBytes(executor, average, weights.data());
       return;
     }
     aside.emplace_back(&parameter, weights);
-    setValues(executor, parameter, valuesAt(executor, average, parameter));
+    if (areAlike(parameter, average))
+      return copyBytes(executor, parameter, averaged.data());
+    setValues(executor, parameter, valuesAt(executor, average, averaged, parameter));
     if (const State *residual = residualOf(executor.program(), parameter)) {
       aside.emplace_back(residual, bytesOf(executor, *residual));
-      setValues(executor, *residual, valuesAt(executor, average, *residual));
+      setValues(executor, *residual, valuesAt(executor, average, averaged, *residual));
     }
   });
   restore();
@@ -131,7 +161,7 @@ void AveragesAsWeights::put() {
 
 void AveragesAsWeights::takeBack() {
   forEachAverage(executor.program(), [&](const State &parameter, const State &average) {
-    if (!areAlike(parameter, average))
+    if (!changePlaces(parameter, average))
       return;
     const std::string averaged = bytesOf(executor, parameter);
     copyBytes(executor, parameter, bytesOf(executor, average).data());

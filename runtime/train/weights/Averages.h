@@ -1,11 +1,17 @@
-// --eval-ema, --export-ema: the moving averages of the weights in the place of the weights.
+// Averages of the weights in the place of the weights: --eval-ema and --export-ema, and those of a
+// schedule-free optimizer.
 #pragma once
 #include "runtime/exec/Executor.h"
+#include "runtime/train/Schedule.h"
 
 namespace kedge::rt {
 
 /// Throws rt::RuntimeError that names `flag` if the program keeps no averages.
 void checkAverages(const Program &program, const char *flag);
+
+/// Whether the program's optimizer trains other weights than those that it is evaluated with: schedule-free
+/// ones do.
+bool hasOwnAverages(const Program &program);
 
 /// The average of each parameter becomes its value: a run begins.
 void startAverages(Executor &executor);
@@ -13,25 +19,30 @@ void startAverages(Executor &executor);
 /// The averages as the values of parameters, and back. On all ranks at once.
 class AveragesAsWeights {
 public:
-  explicit AveragesAsWeights(Executor &executor) : executor(executor) {}
+  AveragesAsWeights(Executor &executor, const RunScalars &scalars) : executor(executor), scalars(scalars) {}
   /// Parameters and their averages change places where both are alike. Parameters in 16 bits are set aside,
   /// as they cannot hold an average, nor can it hold them without being lost; so are those of which this rank
-  /// holds more than of their averages, which all ranks then give. What follows from parameters is computed
-  /// again.
+  /// holds more than of their averages, which all ranks then give, and those of a schedule-free optimizer,
+  /// whose average follows from both. What follows from parameters is computed again.
   void put();
   void takeBack();
 
 private:
   void restore();
+  bool changePlaces(const State &parameter, const State &average) const;
+  /// As bytes of the average's type, where it is.
+  std::string averageOf(const State &parameter, const State &average) const;
   Executor &executor;
+  const RunScalars &scalars;
   std::vector<std::pair<const State *, std::string>> aside;
 };
 
-/// Runs `body` on the averages if `wanted`.
-template <typename Body> auto onAverages(Executor &executor, bool wanted, Body &&body) {
-  if (!wanted)
+/// Runs `body` on the averages if `wanted`, or if the optimizer has its own.
+template <typename Body>
+auto onAverages(Executor &executor, const RunScalars &scalars, bool wanted, Body &&body) {
+  if (!wanted && !hasOwnAverages(executor.program()))
     return body();
-  AveragesAsWeights averages(executor);
+  AveragesAsWeights averages(executor, scalars);
   averages.put();
   auto result = body();
   averages.takeBack();

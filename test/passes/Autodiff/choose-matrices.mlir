@@ -4,6 +4,8 @@
 // RUN: not kedge-opt %s --kedge-choose-matrices=weights=zzz 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not kedge-opt %s --kedge-choose-matrices=weights=bias 2>&1 | FileCheck %s --check-prefix=VECTOR
 // RUN: not kedge-opt %s '--kedge-choose-matrices=weights=(' 2>&1 | FileCheck %s --check-prefix=REGEX
+// RUN: kedge-opt %s --kedge-choose-matrices=neurons | FileCheck %s --check-prefix=NEURONS
+// NEURONS: @w tensor<4x6xf32> {tune.orthogonal = 1 : i64}
 // NONE: error: --muon 'zzz': no trained matrix has such a name
 // VECTOR: error: --muon 'bias': 'bias' ('tensor<6xf32>') is no matrix: Muon updates matrices alone
 // REGEX: error: --muon '(': not a regular expression
