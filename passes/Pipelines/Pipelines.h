@@ -45,6 +45,8 @@ struct StepOptions {
   partition::PartitionStatesOptions partition;
   pipeline::AssignStagesOptions stages;
   pipeline::UnrollPipelineOptions pipeline;
+  mesh::CutExpertsOptions experts; ///< along `expert`
+  bool countsExperts = false;      ///< results of a step say how many tokens each expert has
   int64_t sameBits = 0;           ///< parts of a step's rows whose sums are a tree; 0: in any order
   bool joinsParts = false;        ///< of a rank, in one @micro
   int64_t bucketBytes = 25 << 20; ///< of gradients that ranks send together

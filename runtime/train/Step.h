@@ -28,6 +28,7 @@ struct StepResult {
   double items = 0;                    ///< over all ranks
   StepMetrics metrics;                 ///< means over the step's items
   LossTerms terms;                     ///< the same
+  std::shared_ptr<const std::vector<ExpertCounts>> experts; ///< until the next step; null: not counted
   std::optional<double> gradNorm;      ///< the norm before clipping
   bool skipped = false;                ///< loss or gradients were not finite, so nothing was updated
   std::optional<int64_t> lossOverflow; ///< the first micro-batch whose loss was not finite; all ranks agree
@@ -112,6 +113,8 @@ private:
   std::string remedy() const;
   double lossOf(const Sums &sums) const;
   void findMetrics();
+  void findExperts();
+  void addExperts(int64_t micro);
   void setMetrics(const Sums &sums, StepResult &result) const;
   StepPoint pointOf(const RunProgress &progress, int64_t micro) const;
   RowRange rowsOf(const RunProgress &progress, int64_t micro) const;
@@ -130,6 +133,8 @@ private:
   const ResultSlot *loss, *items, *gradNorm;
   StepMetricSlots metrics{};
   LossTerms terms;                  ///< their names
+  std::shared_ptr<std::vector<ExpertCounts>> experts;
+  std::vector<const ResultSlot *> expertSlots; ///< by layer
   std::optional<int64_t> stagedRow; ///< first row of the batch that was already read
 };
 

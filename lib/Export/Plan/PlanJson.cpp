@@ -30,7 +30,9 @@ struct StateBytes {
 int64_t gradientBytes(ModuleOp module, train::StateOp state, int64_t elementSize) {
   RankedTensorType box = state.boxType();
   RankedTensorType held =
-      dist::stageOf(module) < 2 ? box : dist::localShardOf(box, dist::dataGroup(module).ranks);
+      dist::stageOf(module) < 2
+          ? box
+          : dist::localShardOf(box, dist::partGroup(module, state.getShardingAttr()).ranks);
   return elementSize ? elementSize * held.getNumElements() : bytesOf(held);
 }
 

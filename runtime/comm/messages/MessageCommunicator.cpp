@@ -1,5 +1,6 @@
 #include "runtime/comm/messages/MessageCommunicator.h"
 #include "runtime/comm/messages/Progress.h"
+#include "runtime/comm/messages/RowOperation.h"
 #include "runtime/exec/Memory.h"
 #include <fmt/ranges.h>
 
@@ -11,6 +12,8 @@ public:
   MessageRun(Progress &progress, const Party &party, Collective collective) : progress(progress) {
     if (collective.kind == CollectiveKind::Transfer)
       make<TransferOperation>(party, std::move(collective));
+    else if (collective.kind == CollectiveKind::Rows)
+      make<RowOperation>(party, std::move(collective));
     else
       make<TensorOperation>(party, std::move(collective));
   }
