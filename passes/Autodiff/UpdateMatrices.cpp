@@ -18,8 +18,8 @@ using train::Role;
 namespace {
 
 /// Arithmetic on values of the update.
-struct Formula : GradientBuilder {
-  explicit Formula(ParameterUpdate &u) : GradientBuilder{u.builder, u.loc} {}
+struct MatrixFormula : GradientBuilder {
+  explicit MatrixFormula(ParameterUpdate &u) : GradientBuilder{u.builder, u.loc} {}
 
   Value number(Value like, double value) { return scalarLike(builder, loc, like, value); }
   Value atLeast(Value x, double least) { return onnx::MaxOp::create(builder, loc, x, number(x, least)); }
@@ -35,12 +35,12 @@ struct Formula : GradientBuilder {
 };
 
 /// In f32, times what clipping and items make of it.
-Value scaledGradient(Formula &f, ParameterUpdate &u) {
+Value scaledGradient(MatrixFormula &f, ParameterUpdate &u) {
   return f.mul(f.cast(u.gradient, f.builder.getF32Type()), u.scale);
 }
 
 /// w (1 - lr decay) - step; the step is f32, whatever the parameter is.
-Value decayedAndMoved(Formula &f, ParameterUpdate &u, Value step) {
+Value decayedAndMoved(MatrixFormula &f, ParameterUpdate &u, Value step) {
   Value decayed = u.param;
   if (u.state.getDecay())
     decayed = f.sub(u.param,
@@ -52,7 +52,7 @@ Value decayedAndMoved(Formula &f, ParameterUpdate &u, Value step) {
 constexpr double kEpsilon1 = 1.1920928955078125e-07;
 
 /// The estimate of the squared gradient, from means over its rows and columns; moves them along.
-Value factoredVariance(Formula &f, ParameterUpdate &u, Value squared, Value mix) {
+Value factoredVariance(MatrixFormula &f, ParameterUpdate &u, Value squared, Value mix) {
   auto type = cast<RankedTensorType>(squared.getType());
   const int64_t rank = type.getRank();
   SmallVector<int64_t> rows(type.getShape()), columns(type.getShape());
@@ -66,7 +66,7 @@ Value factoredVariance(Formula &f, ParameterUpdate &u, Value squared, Value mix)
   return f.div(f.mul(newRow, newColumn), f.atLeast(f.meanOver(newRow, rank - 2), kEpsilon1));
 }
 
-Value wholeVariance(Formula &f, ParameterUpdate &u, Value squared, Value mix) {
+Value wholeVariance(MatrixFormula &f, ParameterUpdate &u, Value squared, Value mix) {
   Value before = u.makeState(Role::Moment2, "moment2", squared.getType());
   Value after = f.lerp(before, squared, mix);
   u.keep(before, after);
@@ -74,7 +74,7 @@ Value wholeVariance(Formula &f, ParameterUpdate &u, Value squared, Value mix) {
 }
 
 /// t^-0.8 and 1 / sqrt(t), t the number of the update.
-std::pair<Value, Value> adafactorWeights(Formula &f, ParameterUpdate &u) {
+std::pair<Value, Value> adafactorWeights(MatrixFormula &f, ParameterUpdate &u) {
   Value step = u.countedStep();
   if (!step)
     return {u.scalar("adafactor_mix"), u.scalar("inverse_sqrt_step")};
@@ -86,13 +86,13 @@ std::pair<Value, Value> adafactorWeights(Formula &f, ParameterUpdate &u) {
 constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
 constexpr int kIterations = 5;
 
-Value gemm(Formula &f, Value a, Value b, Value c, double alpha, double beta) {
+Value gemm(MatrixFormula &f, Value a, Value b, Value c, double alpha, double beta) {
   return onnx::GemmOp::create(f.builder, f.loc, a, b, c, /*transA=*/false, /*transB=*/false,
                               APFloat(static_cast<float>(alpha)), APFloat(static_cast<float>(beta)));
 }
 
 /// Newton and Schulz's way to the nearest orthogonal matrix, in bf16.
-Value orthogonalised(Formula &f, Value update) {
+Value orthogonalised(MatrixFormula &f, Value update) {
   const bool tall = shapeOf(update)[0] > shapeOf(update)[1];
   auto transposed = [&](Value x) -> Value {
     return onnx::TransposeOp::create(f.builder, f.loc, x, f.builder.getDenseI64ArrayAttr({1, 0}));
@@ -113,7 +113,7 @@ Value orthogonalised(Formula &f, Value update) {
 } // namespace
 
 void updateAdafactor(ParameterUpdate &u) {
-  Formula f(u);
+  MatrixFormula f(u);
   auto [mix, inverseRoot] = adafactorWeights(f, u);
   Value gradient = scaledGradient(f, u), squared = f.mul(gradient, gradient);
   Value variance =
@@ -129,7 +129,7 @@ void updateAdafactor(ParameterUpdate &u) {
 void updateMuon(ParameterUpdate &u) {
   if (!u.state->hasAttr(tune::orthogonalName))
     return updateAdam(u);
-  Formula f(u);
+  MatrixFormula f(u);
   Value gradient = scaledGradient(f, u), before = u.makeState(Role::Momentum, "momentum", gradient.getType());
   Value momentum = u.scalar("momentum"), rest = f.sub(f.number(momentum, 1), momentum);
   Value after = f.lerp(before, gradient, rest);

@@ -49,7 +49,8 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     RankedTensorType box = state.boxType();
     return train::isGradientType(gradient, box) ||
            train::isGradientType(
-               gradient, dist::localShardOf(box, dist::partGroup(getOperation(), state.getShardingAttr()).ranks));
+               gradient,
+               dist::localShardOf(box, dist::partGroup(getOperation(), state.getShardingAttr()).ranks));
   }
 
   void checkParameter(Border &border, const SymbolTable &states, train::FinalGradientOp gradient) {

@@ -20,9 +20,9 @@ using namespace mlir;
 using namespace kedge::onnx;
 
 /// Rewrites a function: what reads or makes experts' tensors does so on the rows that came to this rank.
-class Rewrite {
+class ExpertRewrite {
 public:
-  Rewrite(func::FuncOp function, const ExpertStates &states, double capacity, dist::RankGroup group)
+  ExpertRewrite(func::FuncOp function, const ExpertStates &states, double capacity, dist::RankGroup group)
       : function_(function), states_(states), capacity_(capacity), group_(group) {}
 
   LogicalResult run() {
@@ -70,7 +70,8 @@ private:
   /// The ops that make the gradients of what is cut.
   LogicalResult findGradients() {
     for (OpOperand &returned : function_.getBody().front().getTerminator()->getOpOperands())
-      if (auto gradient = train::bindingOfResult(function_, returned.getOperandNumber(), train::BindingKind::Gradient);
+      if (auto gradient =
+              train::bindingOfResult(function_, returned.getOperandNumber(), train::BindingKind::Gradient);
           gradient && states_.isCut(StringAttr::get(function_.getContext(), gradient.getName())) &&
           failed(findGradient(returned.get())))
         return failure();
@@ -84,8 +85,9 @@ private:
       return success();
     }
     if (!op || !op->hasTrait<ComputesEachElement>())
-      return emitError(value.getLoc(), "the gradient of experts is made in a way that is not available yet along "
-                                       "'expert'; expected a grouped product or a gather");
+      return emitError(value.getLoc(),
+                       "the gradient of experts is made in a way that is not available yet along "
+                       "'expert'; expected a grouped product or a gather");
     for (Value operand : op->getOperands())
       if (shapeOf(operand) == shapeOf(value) && failed(findGradient(operand)))
         return failure();
@@ -119,8 +121,8 @@ private:
     PlacedBuilder builder(product);
     Value x = rows.local(builder, product.getX(), shapeOf(product.getExperts())[1]),
           dY = rows.local(builder, product.getDY(), 1);
-    dY = builder.createOrFold<ReshapeOp>(product.getLoc(), dY,
-                                         ArrayRef<int64_t>{rows.capacity(), 1, shapeOf(product.getDY()).back()});
+    dY = builder.createOrFold<ReshapeOp>(
+        product.getLoc(), dY, ArrayRef<int64_t>{rows.capacity(), 1, shapeOf(product.getDY()).back()});
     auto made = train::GroupedMatmulGradOp::create(builder, product.getLoc(), x, rows.experts(), dY,
                                                    product.getCount() / group_.ranks, product.getTransB(),
                                                    /*skips=*/true, rows.expected());
@@ -179,8 +181,8 @@ private:
   const ExpertStates &states_;
   double capacity_;
   dist::RankGroup group_;
-  DenseSet<Value> parts_;            ///< of this rank's experts
-  DenseSet<Operation *> gradients_;  ///< that make them
+  DenseSet<Value> parts_;           ///< of this rank's experts
+  DenseSet<Operation *> gradients_; ///< that make them
   DenseMap<Value, std::unique_ptr<ExpertRows>> rows_;
 };
 
@@ -192,7 +194,8 @@ struct CutExperts : impl::CutExpertsBase<CutExperts> {
     if (group.isAlone())
       return;
     if (capacity < 0) {
-      getOperation().emitError() << "capacity = " << capacity.getValue() << ": expected a number that is not negative";
+      getOperation().emitError() << "capacity = " << capacity.getValue()
+                                 << ": expected a number that is not negative";
       return signalPassFailure();
     }
     ExpertStates states(getOperation(), group);
@@ -206,7 +209,7 @@ struct CutExperts : impl::CutExpertsBase<CutExperts> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
-      Rewrite rewrite(function, states, capacity, group);
+      ExpertRewrite rewrite(function, states, capacity, group);
       if (failed(rewrite.run()))
         return signalPassFailure();
       addStatistic("dispatches", rewrite.dispatches());

@@ -5,29 +5,31 @@
 #include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "kedge/Dialect/ONNX/Movement/MovementOps.h"
 #include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
+#include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "kedge/Dialect/Train/GroupedOps.h"
 #include "passes/Mesh/Layout.h"
 #include <cmath>
 
 using namespace mlir;
-using namespace kedge::onnx;
 
 namespace kedge::mesh {
 namespace {
+using namespace kedge::onnx;
 
-constexpr int kWhole = ShardingRule::kWhole;
-
-Value integers(OpBuilder &builder, Location loc, Type element, ArrayRef<int64_t> shape, ArrayRef<int64_t> numbers) {
+Value integers(OpBuilder &builder, Location loc, Type element, ArrayRef<int64_t> shape,
+               ArrayRef<int64_t> numbers) {
   SmallVector<APInt> values;
   for (int64_t number : numbers)
     values.emplace_back(element.getIntOrFloatBitWidth(), number, /*isSigned=*/true);
-  return ConstantOp::create(builder, loc, DenseElementsAttr::get(RankedTensorType::get(shape, element), values));
+  return ConstantOp::create(builder, loc,
+                            DenseElementsAttr::get(RankedTensorType::get(shape, element), values));
 }
 
 /// Experts of one token differ: no rank has more places of a token than experts.
 int64_t mostOfToken(Value chosen, int64_t slots, int64_t own) {
   auto top = chosen.getDefiningOp<TopKOp>();
-  const bool differ = top && chosen == top.getIndices() && static_cast<int64_t>(top.getAxis()) + 1 == rankOf(chosen);
+  const bool differ =
+      top && chosen == top.getIndices() && static_cast<int64_t>(top.getAxis()) + 1 == rankOf(chosen);
   return differ ? std::min(slots, own) : slots;
 }
 
@@ -66,14 +68,15 @@ ExpertRows::ExpertRows(Operation *first, Value chosen, int64_t experts, double s
                                      train::countChosen(b, loc, chosen, count), group)
                .getResult(0);
   Value within = ModOp::create(b, loc, column, integers(b, loc, element, {}, own));
-  auto sent = dist::DispatchOp::create(b, loc, RankedTensorType::get({room, 1}, element), within, chosen_, counts,
-                                       count, group.ranks, own, group.axis.getValue());
+  auto sent = dist::DispatchOp::create(b, loc, RankedTensorType::get({room, 1}, element), within, chosen_,
+                                       counts, count, group.ranks, own, group.axis.getValue());
   local_ = sent.getMoved();
 }
 
 Value ExpertRows::someExperts(PlacedBuilder &builder) const {
   const Location loc = local_.getLoc();
-  return MinOp::create(builder, loc, local_, integers(builder, loc, elementOf(local_), {}, count / group.ranks - 1));
+  return MinOp::create(builder, loc, local_,
+                       integers(builder, loc, elementOf(local_), {}, count / group.ranks - 1));
 }
 
 /// The fewest dims whose sizes make `rows`; -1: none do.
@@ -88,20 +91,21 @@ int64_t ExpertRows::leadingDims(ArrayRef<int64_t> shape, int64_t rows) const {
 }
 
 /// How it goes along the leading dims of the result, whose loops are `dims`.
-std::optional<ExpertRows::Operand> ExpertRows::operandOf(Operation *op, const ShardingRule &rule, unsigned number,
-                                                         ArrayRef<int64_t> dims) const {
+std::optional<ExpertRows::Operand> ExpertRows::operandOf(Operation *op, const ShardingRule &rule,
+                                                         unsigned number, ArrayRef<int64_t> dims) const {
   Value operand = op->getOperand(number);
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
   int64_t each = 1;
   bool any = false, misses = false;
   for (auto [dim, loop] : llvm::enumerate(dims)) {
-    if (loop == kWhole)
+    if (loop == ShardingRule::kWhole)
       continue;
     const int found = ShardingRule::dimOf(rule.operands[number], static_cast<int>(loop));
-    if (found == kWhole) {
+    if (found == ShardingRule::kWhole) {
       each *= shape[dim];
       misses = true;
-    } else if (found != static_cast<int>(dim) || misses || rankOf(operand) != static_cast<int64_t>(shape.size())) {
+    } else if (found != static_cast<int>(dim) || misses ||
+               rankOf(operand) != static_cast<int64_t>(shape.size())) {
       return std::nullopt;
     } else {
       any = true;
@@ -122,12 +126,13 @@ std::optional<ExpertRows::RowOp> ExpertRows::rowOpOf(Operation *op) const {
     return std::nullopt;
   SmallVector<int64_t> dims;
   for (int64_t dim = 0; dim < row.leading; ++dim) {
-    const int loop = shape[dim] == 1 ? kWhole : rule.results[0][dim];
-    if (shape[dim] != 1 && (loop == kWhole || rule.loops[loop].reduced || !rule.loops[loop].sections.empty()))
+    const int loop = shape[dim] == 1 ? ShardingRule::kWhole : rule.results[0][dim];
+    if (shape[dim] != 1 &&
+        (loop == ShardingRule::kWhole || rule.loops[loop].reduced || !rule.loops[loop].sections.empty()))
       return std::nullopt;
     for (auto [other, loops] : llvm::zip(op->getResults(), rule.results))
       if (shapeOf(other).size() <= static_cast<size_t>(dim) || shapeOf(other)[dim] != shape[dim] ||
-          (loop != kWhole && loops[dim] != loop))
+          (loop != ShardingRule::kWhole && loops[dim] != loop))
         return std::nullopt;
     dims.push_back(loop);
   }
@@ -149,8 +154,8 @@ bool ExpertRows::isLocal(Value value) {
   bool follows = false;
   Operation *op = value.getDefiningOp();
   if (auto reshape = dyn_cast_or_null<ReshapeOp>(op))
-    follows = leadingDims(shapeOf(value), places) > 0 && leadingDims(shapeOf(reshape.getData()), places) > 0 &&
-              isLocal(reshape.getData());
+    follows = leadingDims(shapeOf(value), places) > 0 &&
+              leadingDims(shapeOf(reshape.getData()), places) > 0 && isLocal(reshape.getData());
   else if (op)
     if (std::optional<RowOp> row = rowOpOf(op))
       for (auto [operand, how] : llvm::zip(op->getOperands(), row->operands))
@@ -171,7 +176,8 @@ Value ExpertRows::rowsOf(PlacedBuilder &builder, Value operand, int64_t leading,
     return local(builder, operand, 1);
   SmallVector<int64_t> shape{places / each};
   llvm::append_range(shape, shapeOf(operand).drop_front(leading));
-  return local(builder, builder.createOrFold<ReshapeOp>(operand.getLoc(), operand, ArrayRef<int64_t>(shape)), each);
+  return local(builder, builder.createOrFold<ReshapeOp>(operand.getLoc(), operand, ArrayRef<int64_t>(shape)),
+               each);
 }
 
 Value ExpertRows::compute(PlacedBuilder &builder, Value value) {
@@ -185,7 +191,9 @@ Value ExpertRows::compute(PlacedBuilder &builder, Value value) {
   const RowOp row = *rowOpOf(op);
   SmallVector<Value> operands;
   for (auto [operand, how] : llvm::zip(op->getOperands(), row.operands))
-    operands.push_back(how.each == 0 ? operand : withDims(builder, rowsOf(builder, operand, row.leading, how.each), row.leading));
+    operands.push_back(how.each == 0
+                           ? operand
+                           : withDims(builder, rowsOf(builder, operand, row.leading, how.each), row.leading));
   SmallVector<Type> types;
   for (Value result : op->getResults()) {
     SmallVector<int64_t> dims(shapeOf(result));
@@ -210,8 +218,8 @@ Value ExpertRows::send(PlacedBuilder &builder, Value value, int64_t rows) {
   const int64_t width = elementCount(shapeOf(value)) / rows;
   Value flat = builder.createOrFold<ReshapeOp>(loc, value, ArrayRef<int64_t>{rows, width});
   Value moved =
-      dist::DispatchOp::create(builder, loc, RankedTensorType::get({room, width}, elementOf(value)), flat, chosen_,
-                               counts, count, group.ranks, /*padding=*/0, group.axis.getValue())
+      dist::DispatchOp::create(builder, loc, RankedTensorType::get({room, width}, elementOf(value)), flat,
+                               chosen_, counts, count, group.ranks, /*padding=*/0, group.axis.getValue())
           .getMoved();
   SmallVector<int64_t> shape{room};
   llvm::append_range(shape, shapeOf(value).drop_front(leadingDims(shapeOf(value), rows)));
@@ -242,8 +250,8 @@ void ExpertRows::replace(PlacedBuilder &builder, Value whole, Value made) {
   Value own = builder.createOrFold<ReshapeOp>(loc, made, ArrayRef<int64_t>(shape));
   const int64_t width = elementCount(rest);
   Value flat = builder.createOrFold<ReshapeOp>(loc, own, ArrayRef<int64_t>{room, width});
-  Value back = dist::CombineOp::create(builder, loc, RankedTensorType::get({places, width}, elementOf(whole)), flat,
-                                       chosen_, counts, count, group.ranks, group.axis.getValue())
+  Value back = dist::CombineOp::create(builder, loc, RankedTensorType::get({places, width}, elementOf(whole)),
+                                       flat, chosen_, counts, count, group.ranks, group.axis.getValue())
                    .getMoved();
   back = builder.createOrFold<ReshapeOp>(loc, back, shapeOf(whole));
   whole.replaceAllUsesWith(back);

@@ -18,11 +18,14 @@ public:
 
   /// Exchanges counts and experts in front of `first`. `share`: R is so many times the rank's own places; 0:
   /// the most that can come.
-  ExpertRows(mlir::Operation *first, mlir::Value chosen, int64_t experts, double share, dist::RankGroup group);
+  ExpertRows(mlir::Operation *first, mlir::Value chosen, int64_t experts, double share,
+             dist::RankGroup group);
 
   int64_t capacity() const { return room; }
   /// Rows that come to a rank when all experts have as many.
-  mlir::IntegerAttr expected() const { return mlir::Builder(chosen_.getContext()).getI64IntegerAttr(std::min(room, places)); }
+  mlir::IntegerAttr expected() const {
+    return mlir::Builder(chosen_.getContext()).getI64IntegerAttr(std::min(room, places));
+  }
   /// [R, 1]: of the rank's own experts, their number for rows behind those that came.
   mlir::Value experts() const { return local_; }
   /// The same with an expert for all rows.

@@ -59,7 +59,8 @@ bool ExpertStates::readsSlices(Value tensor, bool &any) const {
     auto product = dyn_cast<train::GroupedMatmulOp>(user);
     auto gather = dyn_cast<onnx::GatherOp>(user);
     const bool isMatrices = product && use.getOperandNumber() == 2,
-               isRows = gather && use.getOperandNumber() == 0 && gather.getAxis() == 0 && rankOf(tensor) > 1 &&
+               isRows = gather && use.getOperandNumber() == 0 && gather.getAxis() == 0 &&
+                        rankOf(tensor) > 1 &&
                         experts.lookup(ExpertRows::rootOf(gather.getIndices())) == shapeOf(tensor)[0];
     if (!isMatrices && !isRows)
       return false;
@@ -70,9 +71,10 @@ bool ExpertStates::readsSlices(Value tensor, bool &any) const {
 
 LogicalResult ExpertStates::check() {
   if (states.empty())
-    return module.emitError() << "mesh expert=" << group.ranks
-                              << ": the model has no experts that ranks could share out (parameters that grouped "
-                                 "products read, as kedge-raise-experts makes them)";
+    return module.emitError()
+           << "mesh expert=" << group.ranks
+           << ": the model has no experts that ranks could share out (parameters that grouped "
+              "products read, as kedge-raise-experts makes them)";
   for (train::StateOp state : states)
     if (const int64_t all = cast<RankedTensorType>(state.getType()).getDimSize(0); all % group.ranks != 0)
       return state.emitError() << "has " << all << " experts, which " << group.ranks
@@ -85,9 +87,9 @@ LogicalResult ExpertStates::check() {
       auto argument = dyn_cast<BlockArgument>(w);
       auto state = argument ? train::stateOfArgument(function, argument.getArgNumber()) : FlatSymbolRefAttr();
       if (!state || !isCut(state.getAttr()))
-        product.emitRemark() << "has its experts whole on each of " << group.ranks << " ranks: "
-                             << bytesOf(product.getW().getType())
-                             << " bytes; only those that are parameters as they stand are shared out";
+        product.emitRemark() << "has its experts whole on each of " << group.ranks
+                             << " ranks: " << bytesOf(product.getW().getType())
+                             << " bytes; only parameters in their own form are shared out";
     });
   return success();
 }

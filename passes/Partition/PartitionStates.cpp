@@ -109,7 +109,9 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   }
 
   /// Whose ranks have its parts.
-  dist::RankGroup groupOf(train::StateOp state) { return dist::partGroup(getOperation(), state.getShardingAttr()); }
+  dist::RankGroup groupOf(train::StateOp state) {
+    return dist::partGroup(getOperation(), state.getShardingAttr());
+  }
   dist::RankGroup groupOf(StringAttr state) { return groupOf(symbols->lookup<train::StateOp>(state)); }
 
   void rewrite(func::FuncOp function) {

@@ -40,15 +40,15 @@ struct PeerTransfer {
 /// Rows that go to ranks by what a tensor says as the program runs: those of a step's places, each of which
 /// has an expert. Rank r has the experts [r * own, (r + 1) * own).
 struct RoutedRows {
-  bool back = false;              ///< from the rank of its expert to the place
-  int64_t places = 0;             ///< of this rank
-  int64_t each = 1;               ///< places in a row that share a row of the input
-  int64_t own = 1;                ///< experts of a rank
-  int64_t width = 0;              ///< elements of a row
-  int64_t capacity = 0;           ///< rows that a rank has room for, behind which are those of padding
-  int64_t padding = 0;            ///< the number in them
-  bool wideIndex = true;          ///< experts are i64, else i32
-  const void *experts = nullptr;  ///< by place
+  bool back = false;               ///< from the rank of its expert to the place
+  int64_t places = 0;              ///< of this rank
+  int64_t each = 1;                ///< places in a row that share a row of the input
+  int64_t own = 1;                 ///< experts of a rank
+  int64_t width = 0;               ///< elements of a row
+  int64_t capacity = 0;            ///< rows that a rank has room for, behind which are those of padding
+  int64_t padding = 0;             ///< the number in them
+  bool wideIndex = true;           ///< experts are i64, else i32
+  const void *experts = nullptr;   ///< by place
   const int64_t *counts = nullptr; ///< [r * ranks + e]: the places of rank r whose experts rank e has
 };
 
@@ -67,7 +67,7 @@ struct Collective {
   /// Transfer only: for each rank of the group, the one of it whose tensors it gets; kNobody: zeros.
   std::vector<int64_t> senders;
   static constexpr int64_t kNobody = -1;
-  std::optional<RoutedRows> rows; ///< Rows only, of the only tensor
+  std::optional<RoutedRows> rows;   ///< Rows only, of the only tensor
   std::optional<PeerTransfer> peer; ///< Transfer only, between two ranks of the group alone
 };
 

@@ -22,7 +22,8 @@ int64_t expertOf(const RoutedRows &rows, int64_t place) {
 
 /// The rank that has the expert of a place; negative numbers count from the last expert.
 int64_t rankOfExpert(const RoutedRows &rows, int64_t place, int64_t ranks, const std::string &name) {
-  const int64_t all = rows.own * ranks, given = expertOf(rows, place), expert = given < 0 ? given + all : given;
+  const int64_t all = rows.own * ranks, given = expertOf(rows, place),
+                expert = given < 0 ? given + all : given;
   if (expert < 0 || expert >= all)
     fail("{}: expert {} at position {} is outside [-{}, {})", name, given, place, all, all);
   return expert / rows.own;
@@ -39,10 +40,11 @@ void checkRoom(const RoutedRows &rows, int64_t ranks, const std::string &name) {
     for (int64_t from = 0; from < ranks; ++from)
       received += rowsBetween(rows, ranks, from, to);
     if (received > rows.capacity)
-      fail("{}: {} rows have experts of one rank, place {} along 'expert', which has room for {} of the {} of "
-           "all; compile with --expert-capacity {:.2f} or more, or without it",
-           name, received, to, rows.capacity, rows.places * ranks,
-           static_cast<double>(received) / static_cast<double>(rows.places) + 0.005);
+      fail(
+          "{}: {} rows have experts of one rank, place {} along 'expert', which has room for {} of the {} of "
+          "all; compile with --expert-capacity {:.2f} or more, or without it",
+          name, received, to, rows.capacity, rows.places * ranks,
+          static_cast<double>(received) / static_cast<double>(rows.places) + 0.005);
   }
 }
 
@@ -72,7 +74,8 @@ void RowOrder::sort(const RoutedRows &rows, int64_t ranks, int64_t rank, const s
 
 int64_t rowsOfMessage(const RoutedRows &rows, DType type, int64_t ranks) {
   const size_t row = std::max<size_t>(1, static_cast<size_t>(rows.width) * dtypeSize(type)),
-               share = kMostWorkspace / (2 * RoundSpace::kSlots) / static_cast<size_t>(std::max<int64_t>(1, ranks - 1));
+               share = kMostWorkspace / (2 * RoundSpace::kSlots) /
+                       static_cast<size_t>(std::max<int64_t>(1, ranks - 1));
   return std::clamp<int64_t>(static_cast<int64_t>(std::min(share, kRowMessageBytes) / row), 1,
                              std::max<int64_t>(1, rows.places));
 }

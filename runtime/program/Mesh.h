@@ -23,7 +23,8 @@ public:
                               *kTensor = "tensor", *kPipeline = "pipeline";
   /// Ranks that differ along these train on different rows; others have the same ones.
   static constexpr const char *kRows = "replica,data,expert";
-  /// Those that cut a copy of the state into flat parts; what is cut along `expert` has parts along `data` alone.
+  /// Those that cut a copy of the state into flat parts; what is cut along `expert` has parts along `data`
+  /// alone.
   static constexpr const char *kParts = "data,expert";
 
   /// One rank.

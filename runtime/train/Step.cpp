@@ -185,8 +185,9 @@ void StepRunner::addExperts(int64_t micro) {
   for (size_t layer = 0; layer < expertSlots.size(); ++layer) {
     std::vector<int64_t> &counts = (*experts)[layer].counts;
     for (size_t expert = 0; expert < counts.size(); ++expert)
-      counts[expert] = (micro == 0 ? 0 : counts[expert]) +
-                       static_cast<int64_t>(readResult(executor, *expertSlots[layer], static_cast<int64_t>(expert)));
+      counts[expert] =
+          (micro == 0 ? 0 : counts[expert]) +
+          static_cast<int64_t>(readResult(executor, *expertSlots[layer], static_cast<int64_t>(expert)));
   }
 }
 

@@ -77,7 +77,8 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
       .add_option(
           "--mesh",
           "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state), data (what --zero "
-          "cuts), expert (as data, but each has experts of its own), tensor (dimensions of single tensors), or "
+          "cuts), expert (as data, but each has experts of its own), tensor (dimensions of single tensors), "
+          "or "
           "pipeline (stages of the model)")
       ->group("Ranks");
   command.add_option("--tensor", "N: short for an axis tensor=N of --mesh")->group("Ranks");
@@ -88,9 +89,10 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
              "with an axis tensor, what is sent runs under gradients of weights, and products are cut into "
              "halves, the collective of one under the product of the other: auto, where that is predicted to "
              "be faster; on, wherever it can be; off, neither; default auto");
-  flags.number("--expert-capacity", o.experts.capacity, {0, 1e6, rt::RangeEnds::Above},
-               "X, with an axis expert: rows that a rank has room for, as a multiple of those of its own tokens' "
-               "places; a step in which more come ends with an error; default: room for the most that can come");
+  flags.number(
+      "--expert-capacity", o.experts.capacity, {0, 1e6, rt::RangeEnds::Above},
+      "X, with an axis expert: rows that a rank has room for, as a multiple of those of its own tokens' "
+      "places; a step in which more come ends with an error; default: room for the most that can come");
   command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh")->group("Ranks");
   flags.parsedList(
       "--shard", o.layouts.shard, mesh::GivenCut::parse,
@@ -227,9 +229,11 @@ static void checkExpertAxis(const CLI::App &command, const CompileOptions &o) {
   refuse(o.sameBits > 0, "--same-bits", "leave it out");
   refuse(o.update.moments == autodiff::Moments::Int8, "--moments int8", "expected fp32 or bf16");
   refuse(o.masterWeights == pipelines::MasterWeights::Split, "--master-weights split", "expected on or off");
-  refuse(llvm::is_contained({Optimizer::Muon, Optimizer::Adafactor, Optimizer::AdamW8bit, Optimizer::Adam8bit},
-                            o.update.optimizer),
-         "--optimizer " + std::string(wordOf(o.update.optimizer)), "expected adamw, adam, sgd, lion, rmsprop or adagrad");
+  refuse(
+      llvm::is_contained({Optimizer::Muon, Optimizer::Adafactor, Optimizer::AdamW8bit, Optimizer::Adam8bit},
+                         o.update.optimizer),
+      "--optimizer " + std::string(wordOf(o.update.optimizer)),
+      "expected adamw, adam, sgd, lion, rmsprop or adagrad");
 }
 
 /// What the command line and the file say of layouts, each by itself.

@@ -96,8 +96,8 @@ struct LocalShardOfGathered : OpRewritePattern<LocalShardOp> {
 } // namespace
 
 bool kedge::dist::isCollective(Operation *op) {
-  return isa<ReduceScatterOp, AllGatherOp, AllReduceOp, BroadcastOp, SendRecvOp, SendOp, ReceiveOp, DispatchOp,
-             CombineOp>(op);
+  return isa<ReduceScatterOp, AllGatherOp, AllReduceOp, BroadcastOp, SendRecvOp, SendOp, ReceiveOp,
+             DispatchOp, CombineOp>(op);
 }
 
 void ReduceScatterOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, RankGroup group) {

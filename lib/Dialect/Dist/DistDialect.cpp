@@ -212,7 +212,8 @@ RankGroup kedge::dist::partGroup(Operation *op, ShardingAttr sharding) {
 }
 
 bool kedge::dist::isOfExperts(ShardingAttr sharding) {
-  return sharding && llvm::any_of(sharding.getCuts(), [](CutAttr cut) { return cut.getAxis() == expertAxis; });
+  return sharding &&
+         llvm::any_of(sharding.getCuts(), [](CutAttr cut) { return cut.getAxis() == expertAxis; });
 }
 
 RankGroup kedge::dist::pipelineGroup(Operation *op) { return groupAlong(op, {pipelineAxis}); }

@@ -85,7 +85,8 @@ Value train::countChosen(OpBuilder &builder, Location loc, Value chosen, int64_t
                                     DenseElementsAttr::get(RankedTensorType::get(shape, element), values));
   };
   Value column = reshaped(builder, loc, chosen, {tensorType(chosen).getNumElements(), 1});
-  Value fromFirst = onnx::ModOp::create(builder, loc, column, numbers({}, {count})); // negative ones count from the end
+  Value fromFirst =
+      onnx::ModOp::create(builder, loc, column, numbers({}, {count})); // negative ones count from the end
   Value isOf = onnx::EqualOp::create(builder, loc, fromFirst,
                                      numbers({1, count}, llvm::to_vector(llvm::seq<int64_t>(0, count))));
   Value ones = onnx::CastOp::create(builder, loc, isOf, TypeAttr::get(builder.getI64Type()));
@@ -102,15 +103,15 @@ LogicalResult GroupedMatmulOp::buildGradient(OpBuilder &builder, ValueRange dY,
                 width = shapeOf(getX())[1];
   Value rows = reshaped(builder, loc, dY[0], {tokens * slots, shapeOf(getY())[2]});
   Value experts = reshaped(builder, loc, getExperts(), {tokens * slots, 1});
-  Value dX = GroupedMatmulOp::create(builder, loc, rows, experts, getW(), !getTransB(), getSkips(), getExpectedAttr());
+  Value dX = GroupedMatmulOp::create(builder, loc, rows, experts, getW(), !getTransB(), getSkips(),
+                                     getExpectedAttr());
   if (slots == 1)
     dX = reshaped(builder, loc, dX, {tokens, width});
   else
     dX = onnx::ReduceSumOp::create(builder, loc, reshaped(builder, loc, dX, {tokens, slots, width}),
                                    ArrayRef<int64_t>{1}, /*keepdims=*/false);
-  Value dW =
-      GroupedMatmulGradOp::create(builder, loc, getX(), getExperts(), dY[0], shapeOf(getW())[0], getTransB(),
-                                  getSkips(), getExpectedAttr());
+  Value dW = GroupedMatmulGradOp::create(builder, loc, getX(), getExperts(), dY[0], shapeOf(getW())[0],
+                                         getTransB(), getSkips(), getExpectedAttr());
   operandGrads.append({dX, Value(), dW});
   return success();
 }

@@ -1,3 +1,4 @@
+#include "kedge/Dialect/Dist/ExpertAxis.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/ONNX/Math/MathOps.h"

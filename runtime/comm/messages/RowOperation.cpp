@@ -12,10 +12,28 @@ void RowOperation::configure(Collective what) {
   rowsAtOnce = rowsOfMessage(*collective.rows, tensor().type, world.size);
 }
 
-/// Where experts and counts are known.
 void RowOperation::rewind() {
-  order.sort(*collective.rows, world.size, world.rank, collective.name, collective.workspace);
   next = 0;
+  failure = nullptr;
+}
+
+void RowOperation::check() const {
+  if (failure)
+    std::rethrow_exception(failure);
+}
+
+/// The counts may come by the collective before, and are here when this one's turn has come.
+bool RowOperation::beginRows() {
+  try {
+    order.sort(*collective.rows, world.size, world.rank, collective.name, collective.workspace);
+  } catch (const RuntimeError &) {
+    failure = std::current_exception();
+    return false;
+  }
+  moveOwn();
+  if (!collective.rows->back)
+    pad();
+  return true;
 }
 
 RowOperation::Piece RowOperation::pieceOf(int64_t first, int64_t end, int64_t round) const {
@@ -32,7 +50,8 @@ RowOperation::Piece RowOperation::rowsFrom(int64_t peer, int64_t round) const {
 char *RowOperation::buffer(int slot, int64_t peer) const {
   const int64_t which = peer < world.rank ? peer : peer - 1, at = slot * (world.size - 1) + which,
                 message = (rowsAtOnce * rowBytes + 63) / 64 * 64;
-  return static_cast<char *>(collective.workspace) + RowOrder::bytes(*collective.rows, world.size) + at * message;
+  return static_cast<char *>(collective.workspace) + RowOrder::bytes(*collective.rows, world.size) +
+         at * message;
 }
 
 /// Rows of places, which share those of the input.
@@ -44,7 +63,8 @@ void RowOperation::gather(Piece piece, char *to) const {
 
 void RowOperation::spread(Piece piece, const char *from) const {
   for (int64_t i = 0; i < piece.rows; ++i)
-    std::memcpy(outputRow(order.order()[piece.first + i]), from + i * rowBytes, static_cast<size_t>(rowBytes));
+    std::memcpy(outputRow(order.order()[piece.first + i]), from + i * rowBytes,
+                static_cast<size_t>(rowBytes));
 }
 
 /// What stays on the rank.
@@ -71,11 +91,8 @@ void RowOperation::pad() const {
 
 bool RowOperation::post(int slot) {
   const int64_t round = next;
-  if (round == 0) {
-    moveOwn();
-    if (!collective.rows->back)
-      pad();
-  }
+  if (round == 0 && !beginRows())
+    return false;
   const bool back = collective.rows->back;
   bool any = false;
   for (int64_t step = 1; step < world.size; ++step) {
@@ -95,7 +112,8 @@ bool RowOperation::post(int slot) {
       continue;
     if (!back)
       gather(goes, buffer(slot, peer));
-    send(slot, peer, back ? inputRow(goes.first) : buffer(slot, peer), static_cast<size_t>(goes.rows * rowBytes));
+    send(slot, peer, back ? inputRow(goes.first) : buffer(slot, peer),
+         static_cast<size_t>(goes.rows * rowBytes));
     any = true;
   }
   rounds[static_cast<size_t>(slot)] = round;

@@ -187,8 +187,8 @@ void Log::append(std::string_view text, int64_t step) {
       // No half line stays.
       if (done != 0 && !platform::cutEnd(descriptor, done))
         say(fmt::format("kedge: warning: the log '{}' ends in half a line", name));
-      fail("cannot write the log '{}' at step {}: {}; free some space, or name another --log", name,
-           step, std::strerror(reason));
+      fail("cannot write the log '{}' at step {}: {}; free some space, or name another --log", name, step,
+           std::strerror(reason));
     }
     done += static_cast<size_t>(written);
   }

@@ -39,7 +39,7 @@ struct LogLine {
   StepMetrics stepMetrics;
   LossTerms lossTerms;
   std::shared_ptr<const std::vector<ExpertCounts>> experts; ///< null: the program does not count them
-  bool countsTokens = false; ///< perSecond is of tokens, not of samples
+  bool countsTokens = false;                                ///< perSecond is of tokens, not of samples
   uint64_t memoryBytes = 0;
   std::optional<double> evalLoss;
   std::vector<MetricValue> metrics; ///< in addition to evalLoss

@@ -133,8 +133,8 @@ void addScalar(Message &summary, std::string_view tag, std::optional<double> val
   summary.block(1, entry.bytes);
 }
 
-/// tensorflow.HistogramProto: min 1, max 2, num 3, sum 4, sum_squares 5, bucket_limit 6, bucket 7: a bucket for
-/// each expert's number.
+/// tensorflow.HistogramProto: min 1, max 2, num 3, sum 4, sum_squares 5, bucket_limit 6, bucket 7: a bucket
+/// for each expert's number.
 void addHistogram(Message &summary, std::string_view tag, const std::vector<int64_t> &counts) {
   Message limits, buckets, histogram, entry;
   double all = 0, sum = 0, squares = 0;
@@ -144,7 +144,11 @@ void addHistogram(Message &summary, std::string_view tag, const std::vector<int6
     buckets.fixed(count);
     all += count, sum += count * number, squares += count * number * number;
   }
-  histogram.real(1, -0.5).real(2, static_cast<double>(counts.size()) - 0.5).real(3, all).real(4, sum).real(5, squares);
+  histogram.real(1, -0.5)
+      .real(2, static_cast<double>(counts.size()) - 0.5)
+      .real(3, all)
+      .real(4, sum)
+      .real(5, squares);
   histogram.block(6, limits.bytes).block(7, buckets.bytes);
   entry.block(1, tag).block(5, histogram.bytes);
   summary.block(1, entry.bytes);

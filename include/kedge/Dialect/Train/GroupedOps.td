@@ -19,6 +19,9 @@ def Train_GroupedMatmulOp : Train_Op<"grouped_matmul", [KernelOrDecomposable, Di
   let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$experts, ONNX_Tensor:$W, DefaultValuedAttr<BoolAttr, "false">:$transB,
     DefaultValuedAttr<BoolAttr, "false">:$skips, OptionalAttr<I64Attr>:$expected);
   let results = (outs ONNX_Tensor:$Y);
+  let builders = [OpBuilder<(ins "::mlir::Value":$X, "::mlir::Value":$experts, "::mlir::Value":$W, "bool":$transB), [{
+    build($_builder, $_state, X, experts, W, transB, /*skips=*/false, ::mlir::IntegerAttr());
+  }]>];
 }
 
 def Train_GroupedMatmulGradOp : Train_Op<"grouped_matmul_grad", [KernelOrDecomposable]> {
