@@ -160,6 +160,7 @@ def CountExperts : StepPass<"kedge-count-experts", "mlir::func::FuncOp"> {
     becomes
     ```mlir
     func.func @step(...) -> (..., tensor<4xi64> {train.binding = #train.binding<result "experts.mlp">}) attributes {train.kind = #train.kind<step>} {
+      ...
       %counts = onnx.ReduceSum %ones {axes = array<i64: 0>, kedge.place = ...} : (tensor<12x4xi64>) -> tensor<4xi64>
       %y = train.grouped_matmul ...
       return %y, %counts : tensor<6x2x5xf32>, tensor<4xi64>

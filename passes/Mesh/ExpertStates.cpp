@@ -21,7 +21,7 @@ ExpertStates::ExpertStates(ModuleOp module, dist::RankGroup group) : module(modu
       if (auto name = train::stateOfArgument(function, argument.getArgNumber())) {
         auto state = module.lookupSymbol<train::StateOp>(name.getAttr());
         bool any = false;
-        const bool onlySlices = readsSlices(argument, any);
+        const bool onlySlices = readsSlices(argument, groupOf(state), any);
         if (!argument.use_empty() && (any || slices.contains(groupOf(state))))
           slices.try_emplace(groupOf(state), true).first->second &= onlySlices;
         else if (!argument.use_empty() && !onlySlices)
@@ -48,11 +48,20 @@ void ExpertStates::findChoices(func::FuncOp function) {
 }
 
 /// `any`: whether there is a reader of that kind.
-bool ExpertStates::readsSlices(Value tensor, bool &any) const {
+bool ExpertStates::readsSlices(Value tensor, StringAttr owner, bool &any) const {
   for (OpOperand &use : tensor.getUses()) {
     Operation *user = use.getOwner();
     if (auto cast = dyn_cast<onnx::CastOp>(user)) {
-      if (!readsSlices(cast.getResult(), any))
+      if (!readsSlices(cast.getResult(), owner, any))
+        return false;
+      continue;
+    }
+    if (auto end = dyn_cast<func::ReturnOp>(user)) { // a working copy is made anew
+      auto function = end->getParentOfType<func::FuncOp>();
+      auto made = train::stateOfResult(function, use.getOperandNumber());
+      auto state = made ? function->getParentOfType<ModuleOp>().lookupSymbol<train::StateOp>(made.getAttr())
+                        : train::StateOp();
+      if (!state || groupOf(state) != owner)
         return false;
       continue;
     }
@@ -77,8 +86,8 @@ LogicalResult ExpertStates::check() {
               "products read, as kedge-raise-experts makes them)";
   for (train::StateOp state : states)
     if (const int64_t all = cast<RankedTensorType>(state.getType()).getDimSize(0); all % group.ranks != 0)
-      return state.emitError() << "has " << all << " experts, which " << group.ranks
-                               << " ranks along 'expert' do not divide: not available yet";
+      return state.emitError() << "@" << state.getSymName() << " has " << all << " experts, which "
+                               << group.ranks << " ranks along 'expert' do not divide: not available yet";
   for (auto function : module.getOps<func::FuncOp>())
     function.walk([&](train::GroupedMatmulOp product) {
       Value w = product.getW();

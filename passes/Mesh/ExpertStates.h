@@ -28,7 +28,7 @@ public:
 
 private:
   void findChoices(mlir::func::FuncOp function);
-  bool readsSlices(mlir::Value tensor, bool &any) const;
+  bool readsSlices(mlir::Value tensor, mlir::StringAttr owner, bool &any) const;
   mlir::StringAttr groupOf(train::StateOp state) const;
 
   mlir::ModuleOp module;

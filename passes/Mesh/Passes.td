@@ -85,12 +85,14 @@ def CutExperts : MeshPass<"kedge-cut-experts"> {
     ```
     becomes
     ```mlir
-    train.state parameter @w tensor<2x3x5xf32> {sharding = #dist.sharding<[4, 3, 5] cut [<0 over "expert" = 2>]>}
+    train.state parameter @w tensor<2x3x5xf32> {sharding = #dist.sharding<[4, 3, 5] cut[<0 over "expert" = 2>]>}
     func.func @eval(%x: ..., %e: ..., %w: tensor<2x3x5xf32> ...) -> ... {
+      ...
       %counts = dist.all_gather %own {axis = "expert", kedge.place = ..., ranks = 2 : i64} : (tensor<4xi64>) -> tensor<8xi64>
+      ...
       %experts = dist.dispatch %within, %e, %counts {count = 4 : i64, kedge.place = ..., padding = 2 : i64, ranks = 2 : i64} : (tensor<6x1xi64>, tensor<6x1xi64>, tensor<8xi64>) -> tensor<12x1xi64>
       %rows = dist.dispatch %x, %e, %counts {count = 4 : i64, kedge.place = ..., ranks = 2 : i64} : (tensor<6x3xf32>, tensor<6x1xi64>, tensor<8xi64>) -> tensor<12x3xf32>
-      %made = train.grouped_matmul %rows, %experts, %w {kedge.place = ..., skips = true} : (tensor<12x3xf32>, tensor<12x1xi64>, tensor<2x3x5xf32>) -> tensor<12x1x5xf32>
+      %made = train.grouped_matmul %rows, %experts, %w {expected = 6 : i64, kedge.place = ..., skips = true} : (tensor<12x3xf32>, tensor<12x1xi64>, tensor<2x3x5xf32>) -> tensor<12x1x5xf32>
       %flat = onnx.Reshape %made {...} : (tensor<12x1x5xf32>) -> tensor<12x5xf32>
       %back = dist.combine %flat, %e, %counts {count = 4 : i64, kedge.place = ..., ranks = 2 : i64} : (tensor<12x5xf32>, tensor<6x1xi64>, tensor<8xi64>) -> tensor<6x5xf32>
       %y = onnx.Reshape %back {...} : (tensor<6x5xf32>) -> tensor<6x1x5xf32>

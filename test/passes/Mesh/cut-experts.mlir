@@ -5,8 +5,8 @@
 
 // Weights and biases of experts are those of the rank, and so is the gradient; what is between the products is computed where the
 // experts are: tokens go in and results come back, in each direction once.
-// CHECK: train.state parameter @up tensor<2x3x4xf32> {sharding = #dist.sharding<[4, 3, 4] cut [<0 over "expert" = 2>]>}
-// CHECK: train.state parameter @bias tensor<2x4xf32> {sharding = #dist.sharding<[4, 4] cut [<0 over "expert" = 2>]>}
+// CHECK: train.state parameter @up tensor<2x3x4xf32> {sharding = #dist.sharding<[4, 3, 4] cut[<0 over "expert" = 2>]>}
+// CHECK: train.state parameter @bias tensor<2x4xf32> {sharding = #dist.sharding<[4, 4] cut[<0 over "expert" = 2>]>}
 // CHECK: train.state parameter @down tensor<2x4x3xf32>
 // CHECK: train.state parameter @router tensor<3x4xf32>{{$}}
 // CHECK-LABEL: func.func @step
@@ -27,11 +27,11 @@
 // CHECK-NOT: dist.dispatch
 // CHECK-NOT: dist.combine
 // CHECK: return
-// CHECK: kedge-cut-experts: 3 states cut
-// CHECK: 3 dispatches
+// CHECK: 3 kedge-cut-experts dispatches
+// CHECK: 3 kedge-cut-experts states cut
 
 // ROOM: dist.dispatch {{.*}} -> tensor<15x3xf32>
-// THREE: error: 'train.state' op has 4 experts, which 3 ranks along 'expert' do not divide: not available yet
+// THREE: error: @up has 4 experts, which 3 ranks along 'expert' do not divide: not available yet
 // ALONE-NOT: dist.dispatch
 
 module attributes {dist.mesh = #dist.mesh<["expert"] = [2]>} {
