@@ -14,7 +14,8 @@ from mixture import EXPERTS, LENGTH, WEIGHTS, WIDTH, Mixture, apart, weights_of
 
 SLOTS = 2
 case, steps = Mixture(sys.argv[1]), ["--steps", 10, "--lr", 0.01]
-one = case.run(case.compile("one"), *steps, "--checkpoint-dir", case.folder / "of-one", "--checkpoint-every", 4, "--export-onnx", case.folder / "one.onnx")
+one = case.run(case.compile("one"), *steps, "--export-onnx", case.folder / "one.onnx")
+case.run(case.folder / "one", "--steps", 4, "--lr", 0.01, "--checkpoint-dir", case.folder / "of-one")
 
 
 def of(mesh, *options):
@@ -83,12 +84,12 @@ for name, mesh, options in (("cut", "expert=2", []), ("wide", "data=2,expert=2",
     given, rows, ranks = of(mesh, *options)
     program, folder = case.compile(name, *given, rows=rows), case.folder / f"of-{name}"
     on = case.run(program, *steps, "--resume", case.folder / "of-one", "--export-onnx", case.folder / f"{name}.onnx", ranks=ranks)
-    assert apart(on, one[-len(on):]) < 2e-6, (mesh, on, one)
+    assert apart(on[-6:], one[4:]) < 2e-6, (mesh, on, one)
     for tensor, value in weights_of(case.folder / "one.onnx").items():
         assert np.abs(value - weights_of(case.folder / f"{name}.onnx")[tensor]).max() < 1e-4, (mesh, tensor)
     case.run(program, "--steps", 6, "--lr", 0.01, "--checkpoint-dir", folder, ranks=ranks)
     back = case.run(case.folder / "one", *steps, "--resume", folder)
-    assert apart(back, one[-len(back):]) < 2e-6, (mesh, back, one)
+    assert apart(back[-4:], one[6:]) < 2e-6, (mesh, back, one)
 
 # A killed rank.
 program, log = case.compile("cut", "--mesh", "expert=2", rows=2), case.folder / "killed.jsonl"
