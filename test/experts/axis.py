@@ -91,14 +91,21 @@ for name, mesh, options in (("cut", "expert=2", []), ("wide", "data=2,expert=2",
     back = case.run(case.folder / "one", *steps, "--resume", folder)
     assert apart(back[-4:], one[6:]) < 2e-6, (mesh, back, one)
 
+def is_rank_1(process):
+    try:
+        return (os.readlink(f"/proc/{process}/exe") == str(program)
+                and b"OMPI_COMM_WORLD_RANK=1" in pathlib.Path(f"/proc/{process}/environ").read_bytes().split(b"\0"))
+    except OSError:
+        return False
+
+
 # A killed rank.
 program, log = case.compile("cut", "--mesh", "expert=2", rows=2), case.folder / "killed.jsonl"
 job = subprocess.Popen(launched(program, 2, "--steps", 1000000, "--log", log), stderr=subprocess.PIPE, text=True)
 end = time.time() + 60
 while time.time() < end and not (log.exists() and log.read_text().count("\n") > 3):
     time.sleep(0.05)
-(victim,) = [int(entry.name) for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit() and (entry / "environ").exists()
-             and b"OMPI_COMM_WORLD_RANK=1" in (entry / "environ").read_bytes().split(b"\0") and os.readlink(entry / "exe") == str(program)]
+victim = next(number for number in map(int, filter(str.isdigit, os.listdir("/proc"))) if is_rank_1(number))
 os.kill(victim, signal.SIGKILL)
 _, said = job.communicate(timeout=120)
 assert job.returncode != 0 and "rank 1" in said, said
