@@ -51,8 +51,8 @@ def dense(path, weights, rows, width, inner):
                 helper.make_node("MatMul", ["h", "down"], ["y"])], whole, rows, width)
 
 
-def compiled(folder, name, rows):
-    subprocess.run(["kedge", "compile", f"{name}.onnx", "--shape", f"x={rows}", "--loss", "mse", "--optimizer", "sgd", "-o", name], cwd=folder, check=True,
+def compiled(folder, name, rows, width):
+    subprocess.run(["kedge", "compile", f"{name}.onnx", "--shape", f"x={rows}x{width}", "--loss", "mse", "--optimizer", "sgd", "-o", name], cwd=folder, check=True,
                    capture_output=True)
 
 
@@ -110,7 +110,7 @@ def measure(o, folder):
         for count in (o.tokens, rows):
             for what in ("x", "labels"):
                 np.save(folder / f"{what}{count}.npy", random.normal(size=(count, o.width)).astype("f4"))
-        compiled(folder, "grouped", o.tokens), compiled(folder, "dense", rows)
+        compiled(folder, "grouped", o.tokens, o.width), compiled(folder, "dense", rows, o.width)
         for threads in o.threads:
             least, said = {}, ""
             for _ in range(o.rounds):
