@@ -38,7 +38,7 @@ void checkRanks(const CompileOptions &options) {
          wordOf(*options.replicas));
   if (options.partition.stage > 0 && ranks.front() == 1 && !options.isTrial() && options.worlds.empty())
     note("--zero {} has no effect on one rank: give --ranks N", options.partition.stage);
-  else if (options.partition.stage > 0 && options.model.meshOfRanks().sizeOf(rt::Mesh::kData) == 1 &&
+  else if (options.partition.stage > 0 && options.model.meshOfRanks().sizeOf(rt::Mesh::kParts) == 1 &&
            !options.isTrial() && options.worlds.empty())
     note("--zero {} has no effect on a mesh with one rank along data: give --mesh data=N",
          options.partition.stage);

@@ -1,4 +1,5 @@
 #include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Dist/ExpertAxis.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/Math/LogicOps.h"
 #include "kedge/Dialect/ONNX/Math/MathOps.h"
@@ -94,7 +95,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     Location loc = NameLoc::get(builder.getStringAttr("optimizer"));
     for (Trained &one : trained)
       train::FinalGradientOp::create(builder, one.gradient.getLoc(), one.state.getSymName(),
-                                     localShard(builder, one.gradient));
+                                     localShard(builder, one));
     scaler = {};
     Value scale = itemScale(function, builder, loc, itemsInFunction);
     if (getOperation().lookupSymbol<train::StateOp>("scaler.loss_scale"))
@@ -169,7 +170,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     Reduction reduction;
     for (const Trained &one : trained) {
       builder.enter(gradientPlace(one));
-      reduction.add(builder, localShard(builder, one.gradient));
+      reduction.add(builder, localShard(builder, one));
     }
     builder.enter(updateOf("optimizer"));
     Value all = reduction.join(builder, loc);
@@ -187,12 +188,12 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     return all ? all : splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 0.0);
   }
 
-  /// What this rank looks at of a gradient that is alike on all of them.
-  Value localShard(OpBuilder &builder, Value gradient) {
-    const dist::RankGroup group = dist::dataGroup(getOperation());
+  /// What this rank looks at of a gradient that is alike on all ranks of its group.
+  Value localShard(OpBuilder &builder, Trained one) {
+    const dist::RankGroup group = dist::partGroup(getOperation(), one.state.getShardingAttr());
     return group.isAlone()
-               ? gradient
-               : dist::LocalShardOp::create(builder, gradient.getLoc(), gradient, group).getResult(0);
+               ? one.gradient
+               : dist::LocalShardOp::create(builder, one.gradient.getLoc(), one.gradient, group).getResult(0);
   }
 
   static Value overRanks(OpBuilder &builder, Value scalar, dist::RankGroup group, dist::ReduceKind kind) {

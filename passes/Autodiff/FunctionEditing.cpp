@@ -134,7 +134,7 @@ train::StateOp makeStateOf(train::StateOp parameter, train::Role role, StringRef
       builder, parameter.getLoc(), builder.getStringAttr(parameter.getSymName() + "." + suffix),
       train::RoleAttr::get(parameter.getContext(), role), parameter.getTypeAttr(), builder.getUnitAttr(),
       StringAttr(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()), builder.getBoolAttr(true),
-      builder.getF64FloatAttr(1.0));
+      builder.getF64FloatAttr(1.0), parameter.getShardingAttr());
 }
 
 } // namespace kedge::autodiff

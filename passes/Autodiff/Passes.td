@@ -142,6 +142,34 @@ def BindBuffers : StepPass<"kedge-bind-buffers", "mlir::func::FuncOp"> {
                     Counter<"norms in evaluation", "norms that read their running statistics">];
 }
 
+def CountExperts : StepPass<"kedge-count-experts", "mlir::func::FuncOp"> {
+  let summary = "How many tokens each expert has, as results of a step";
+  let description = [{
+    Adds to @step, or @micro, a result `experts.LAYER` for each choice of experts that a train.grouped_matmul of the forward pass
+    reads: how many places have each expert, over all ranks.
+
+    Example:
+    ```mlir
+    func.func @step(%x: tensor<6x3xf32> {train.binding = #train.binding<input "x">}, %e: tensor<6x2xi64> {train.binding = #train.binding<input "e">},
+                    %w: tensor<4x3x5xf32> {train.binding = #train.binding<input "w">}) -> (tensor<6x2x5xf32> {train.binding = #train.binding<output "y">})
+        attributes {train.kind = #train.kind<step>} {
+      %y = train.grouped_matmul %x, %e, %w {kedge.place = #kedge.place<forward "mlp", "y">} : (tensor<6x3xf32>, tensor<6x2xi64>, tensor<4x3x5xf32>) -> tensor<6x2x5xf32>
+      return %y : tensor<6x2x5xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @step(...) -> (..., tensor<4xi64> {train.binding = #train.binding<result "experts.mlp">}) attributes {train.kind = #train.kind<step>} {
+      ...
+      %counts = onnx.ReduceSum %ones {axes = array<i64: 0>, kedge.place = ...} : (tensor<12x4xi64>) -> tensor<4xi64>
+      %y = train.grouped_matmul ...
+      return %y, %counts : tensor<6x2x5xf32>, tensor<4xi64>
+    }
+    ```
+  }];
+  let statistics = [Counter<"layers", "choices of experts that are counted">];
+}
+
 def BindRandom : StepPass<"kedge-bind-random", "mlir::func::FuncOp"> {
   let summary = "Give random ops their seed, step and row as arguments";
   let description = [{

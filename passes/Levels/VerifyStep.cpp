@@ -1,3 +1,4 @@
+#include "kedge/Dialect/Dist/ExpertAxis.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
@@ -47,7 +48,9 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
   bool isGradientOf(Type gradient, train::StateOp state) {
     RankedTensorType box = state.boxType();
     return train::isGradientType(gradient, box) ||
-           train::isGradientType(gradient, dist::localShardOf(box, dist::dataGroup(getOperation()).ranks));
+           train::isGradientType(
+               gradient,
+               dist::localShardOf(box, dist::partGroup(getOperation(), state.getShardingAttr()).ranks));
   }
 
   void checkParameter(Border &border, const SymbolTable &states, train::FinalGradientOp gradient) {

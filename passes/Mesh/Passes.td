@@ -57,6 +57,52 @@ def PropagateShardings : MeshPass<"kedge-propagate-shardings"> {
                  ListOption<"shard", "shard", "kedge::mesh::GivenCut", "parameters and the dimension that is cut, REGEX=tensor:DIM each">];
 }
 
+def CutExperts : MeshPass<"kedge-cut-experts"> {
+  let summary = "Ranks along `expert` have experts of their own, and rows go to them";
+  let description = [{
+    Runs on functions with gradients, before these are summed. Parameters, frozen tensors and working copies [E, ...] of which every function reads
+    the slices of chosen experts alone (matrices of train.grouped_matmul, rows of a gather) become those of the rank's own experts, with
+    `sharding` along `expert`. A grouped product is computed on the rows that dist.dispatch brings, with `skips` for what is behind them, and
+    dist.combine gives its rows back to the ranks of their tokens. What lies between two products (activations, gates, biases, and
+    their gradients) is computed on these rows: by its sharding rule, no row of it depends on another. So a feed-forward sends the
+    rows of its tokens and gets those of its result, and as much in the backward pass. Counts by expert are gathered first, once for
+    each choice.
+
+    Rows have room for the most that can come: those of all ranks' places, or for as many of a token as a rank has experts, where they are
+    TopK's. With `capacity` X, for X times the rank's own places; a step in which more come ends with an error.
+
+    Example:
+    ```mlir
+    module attributes {dist.mesh = #dist.mesh<["expert"] = [2]>} {
+      train.state parameter @w tensor<4x3x5xf32>
+      func.func @eval(%x: tensor<6x3xf32> {train.binding = #train.binding<input "x">}, %e: tensor<6x1xi64> {train.binding = #train.binding<input "e">},
+                      %w: tensor<4x3x5xf32> {train.binding = #train.binding<state @w>})
+          -> (tensor<6x1x5xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<eval>} {
+        %y = train.grouped_matmul %x, %e, %w {kedge.place = #kedge.place<forward "", "y">} : (tensor<6x3xf32>, tensor<6x1xi64>, tensor<4x3x5xf32>) -> tensor<6x1x5xf32>
+        return %y : tensor<6x1x5xf32>
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    train.state parameter @w tensor<2x3x5xf32> {sharding = #dist.sharding<[4, 3, 5] cut[<0 over "expert" = 2>]>}
+    func.func @eval(%x: ..., %e: ..., %w: tensor<2x3x5xf32> ...) -> ... {
+      ...
+      %counts = dist.all_gather %own {axis = "expert", kedge.place = ..., ranks = 2 : i64} : (tensor<4xi64>) -> tensor<8xi64>
+      ...
+      %experts = dist.dispatch %within, %e, %counts {count = 4 : i64, kedge.place = ..., padding = 2 : i64, ranks = 2 : i64} : (tensor<6x1xi64>, tensor<6x1xi64>, tensor<8xi64>) -> tensor<12x1xi64>
+      %rows = dist.dispatch %x, %e, %counts {count = 4 : i64, kedge.place = ..., ranks = 2 : i64} : (tensor<6x3xf32>, tensor<6x1xi64>, tensor<8xi64>) -> tensor<12x3xf32>
+      %made = train.grouped_matmul %rows, %experts, %w {expected = 6 : i64, kedge.place = ..., skips = true} : (tensor<12x3xf32>, tensor<12x1xi64>, tensor<2x3x5xf32>) -> tensor<12x1x5xf32>
+      %flat = onnx.Reshape %made {...} : (tensor<12x1x5xf32>) -> tensor<12x5xf32>
+      %back = dist.combine %flat, %e, %counts {count = 4 : i64, kedge.place = ..., ranks = 2 : i64} : (tensor<12x5xf32>, tensor<6x1xi64>, tensor<8xi64>) -> tensor<6x5xf32>
+      %y = onnx.Reshape %back {...} : (tensor<6x5xf32>) -> tensor<6x1x5xf32>
+    ```
+  }];
+  let statistics = [Counter<"states cut", "states of the rank's own experts">, Counter<"bytes saved", "of these states on a rank">,
+                    Counter<"dispatches", "tensors whose rows go to other ranks">];
+  let options = [Option<"capacity", "capacity", "double", "0", "rows that a rank has room for, in its own places; 0: the most that can come">];
+}
+
 def ShowShardingRules : MeshPass<"kedge-show-sharding-rules"> {
   let summary = "Print the sharding rule of each op";
   let description = [{

@@ -1,4 +1,5 @@
 #include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Dist/ExpertAxis.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/StateOps.h"
@@ -19,14 +20,13 @@ using train::Role;
 
 struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   using Base::Base;
-  dist::RankGroup group;         ///< whose ranks have the parts
   DenseSet<StringAttr> mastered; ///< parameters with a working copy
   DenseSet<StringAttr> sharded, updatedInParts;
   std::optional<SymbolTable> symbols;
   DenseSet<StringAttr> inBlocks; ///< of moments in 8 bits, which are cut between blocks
 
   void run() override {
-    group = dist::dataGroup(getOperation());
+    const dist::RankGroup group = dist::dataGroup(getOperation());
     if (stage < 0 || stage > 3 || persistBytes < 0) {
       getOperation().emitError() << "stage " << stage.getValue() << " over " << group.ranks
                                  << " ranks, persist-bytes = " << persistBytes.getValue()
@@ -58,7 +58,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
       if (state.getRole() == Role::WorkingCopy)
         mastered.insert(state.getOfAttr().getAttr());
     for (auto state : getOperation().getOps<train::StateOp>()) {
-      if (cast<RankedTensorType>(state.getType()).getRank() == 0)
+      if (cast<RankedTensorType>(state.getType()).getRank() == 0 || groupOf(state).isAlone())
         continue;
       if (isSharded(state))
         shard(state);
@@ -105,6 +105,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
 
   void shard(train::StateOp state) {
     auto whole = cast<RankedTensorType>(state.getType());
+    const dist::RankGroup group = groupOf(state);
     RankedTensorType part = dist::localShardOf(whole, group.ranks);
     state.setType(part);
     auto box = state.getSharding();
@@ -115,6 +116,12 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
     addStatistic("states sharded", 1);
     addStatistic("bytes saved", bytesOf(whole) - bytesOf(part));
   }
+
+  /// Whose ranks have its parts.
+  dist::RankGroup groupOf(train::StateOp state) {
+    return dist::partGroup(getOperation(), state.getShardingAttr());
+  }
+  dist::RankGroup groupOf(StringAttr state) { return groupOf(symbols->lookup<train::StateOp>(state)); }
 
   void rewrite(func::FuncOp function) {
     for (BlockArgument argument : function.getArguments())
@@ -137,6 +144,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
   /// The function takes the part; who reads the whole finds it gathered.
   void gather(BlockArgument argument, FlatSymbolRefAttr state) {
     Type whole = argument.getType();
+    const dist::RankGroup group = groupOf(state.getAttr());
     argument.setType(dist::localShardOf(whole, group.ranks));
     if (argument.use_empty())
       return;
@@ -155,6 +163,7 @@ struct PartitionStates : impl::PartitionStatesBase<PartitionStates> {
     if (!isPart && !updatedInParts.contains(state))
       return;
     Value value = returned.get();
+    const dist::RankGroup group = groupOf(state);
     PlacedBuilder builder(returned.getOwner(), updateOf(state));
     Value part = dist::LocalShardOp::create(builder, value.getLoc(), value, group).getResult(0);
     returned.set(

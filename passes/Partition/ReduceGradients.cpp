@@ -1,6 +1,8 @@
 #include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Dist/ExpertAxis.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Support/StorageBytes.h"
 #include "passes/Partition/Passes.h"
 
@@ -38,19 +40,33 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
     all = over == "all" ? dist::rowGroup(getOperation()) : over == "data" ? data : replica;
     if (all.isAlone())
       return;
-    if (!data.isAlone())
-      groups.push_back({data, over == "replica"});
-    if (!replica.isAlone() && over != "data")
-      groups.push_back({replica, false});
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal())
-        reduceIn(function);
+    for (bool ofExperts : {false, true}) {
+      const dist::RankGroup own = ofExperts ? dist::partGroup(getOperation(), ofAnyExpert()) : data;
+      groups.clear();
+      if (!own.isAlone())
+        groups.push_back({own, over == "replica"});
+      if (!replica.isAlone() && over != "data")
+        groups.push_back({replica, false});
+      if (!groups.empty())
+        for (auto function : getOperation().getOps<func::FuncOp>())
+          if (!function.isExternal())
+            reduceIn(function, ofExperts);
+    }
   }
 
-  void reduceIn(func::FuncOp function) {
+  /// How the first state of experts is cut; null without any.
+  dist::ShardingAttr ofAnyExpert() {
+    for (auto state : getOperation().getOps<train::StateOp>())
+      if (dist::isOfExperts(state.getShardingAttr()))
+        return state.getShardingAttr();
+    return {};
+  }
+
+  /// Gradients of tensors whose parts lie along the same axes.
+  void reduceIn(func::FuncOp function, bool ofExperts) {
     Bucket bucket;
     int64_t bytes = 0;
-    for (OpOperand *gradient : inOrder(function)) {
+    for (OpOperand *gradient : inOrder(function, ofExperts)) {
       addStatistic("gradients", 1);
       addStatistic("bytes", bytesOf(gradient->get().getType()));
       if (cast<RankedTensorType>(gradient->get().getType()).getRank() == 0) {
@@ -70,19 +86,26 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
   }
 
   /// The returned gradients in the order in which they are made; a function's arguments come first.
-  static SmallVector<OpOperand *> inOrder(func::FuncOp function) {
+  SmallVector<OpOperand *> inOrder(func::FuncOp function, bool ofExperts) {
     Block &block = function.getBody().front();
     DenseMap<Operation *, int64_t> position;
     for (Operation &op : block)
       position[&op] = static_cast<int64_t>(position.size()) + 1;
     SmallVector<OpOperand *> gradients;
     for (OpOperand &returned : block.getTerminator()->getOpOperands())
-      if (train::bindingOfResult(function, returned.getOperandNumber(), train::BindingKind::Gradient))
+      if (auto gradient =
+              train::bindingOfResult(function, returned.getOperandNumber(), train::BindingKind::Gradient);
+          gradient && isOfExperts(gradient) == ofExperts)
         gradients.push_back(&returned);
     llvm::stable_sort(gradients, [&](OpOperand *a, OpOperand *b) {
       return position.lookup(a->get().getDefiningOp()) < position.lookup(b->get().getDefiningOp());
     });
     return gradients;
+  }
+
+  bool isOfExperts(train::BindingAttr gradient) {
+    auto state = getOperation().lookupSymbol<train::StateOp>(gradient.getName());
+    return state && dist::isOfExperts(state.getShardingAttr());
   }
 
   /// Sets the builder right behind what makes the value.

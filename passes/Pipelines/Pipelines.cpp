@@ -128,6 +128,10 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
   addGradientPipeline(manager, options);
   if (options.joinsParts)
     manager.addPass(mesh::createJoinParts({options.logitsChunk > 0 ? options.logitsChunk : INT64_MAX}));
+  if (options.countsExperts)
+    manager.addNestedPass<func::FuncOp>(autodiff::createCountExperts());
+  if (options.mesh.sizeOf(rt::Mesh::kExpert) > 1)
+    manager.addPass(mesh::createCutExperts(options.experts));
   // From stage 2 on, the gradients of each micro-batch are reduced; in stages 0 and 1, their sum is.
   // Parts that micro-batches add up go along `replica` once.
   const auto reduce = [&](const char *axes) {

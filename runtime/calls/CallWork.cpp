@@ -67,7 +67,9 @@ template <size_t matrix> CallWork workOfGroupedMatmul(const LibraryCall &call) {
   const Shape &shape = (matrix < 3 ? call.inputs[matrix] : call.outputs[0]).shape;
   if (shape.size() != 3)
     failCall(call, "expected matrices of rank 3");
-  const double products = elementsOf(call.inputs[1]) * static_cast<double>(product(shape, 1, 3));
+  const double places = hasAttr(call, "expected") ? static_cast<double>(calls::intAttr(call, "expected", 0))
+                                                  : elementsOf(call.inputs[1]);
+  const double products = places * static_cast<double>(product(shape, 1, 3));
   return {CallWork::Kind::Matmul, 2 * products, 0, {}, {}, 0};
 }
 

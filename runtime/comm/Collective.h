@@ -13,7 +13,8 @@ enum class CollectiveKind : uint8_t {
   ReduceScatter, ///< each rank gets its part of the sum (localShardOf); padding of a part is zero
   AllGather,     ///< every rank gets all parts, without their padding
   AllReduce,     ///< every rank gets the whole sum, or maximum
-  Transfer       ///< every rank gets the tensors of one rank, or zeros
+  Transfer,      ///< every rank gets the tensors of one rank, or zeros
+  Rows           ///< rows go to the ranks that `rows` names, or come back from them
 };
 
 enum class Reduction : uint8_t {
@@ -36,6 +37,21 @@ struct PeerTransfer {
   int64_t number = 0; ///< of the transfer, alike on both
 };
 
+/// Rows that go to ranks by what a tensor says as the program runs: those of a step's places, each of which
+/// has an expert. Rank r has the experts [r * own, (r + 1) * own).
+struct RoutedRows {
+  bool back = false;               ///< from the rank of its expert to the place
+  int64_t places = 0;              ///< of this rank
+  int64_t each = 1;                ///< places in a row that share a row of the input
+  int64_t own = 1;                 ///< experts of a rank
+  int64_t width = 0;               ///< elements of a row
+  int64_t capacity = 0;            ///< rows that a rank has room for, behind which are those of padding
+  int64_t padding = 0;             ///< the number in them
+  bool wideIndex = true;           ///< experts are i64, else i32
+  const void *experts = nullptr;   ///< by place
+  const int64_t *counts = nullptr; ///< [r * ranks + e]: the places of rank r whose experts rank e has
+};
+
 struct Collective {
   CollectiveKind kind = CollectiveKind::AllReduce;
   Reduction reduction = Reduction::Sum;
@@ -51,6 +67,7 @@ struct Collective {
   /// Transfer only: for each rank of the group, the one of it whose tensors it gets; kNobody: zeros.
   std::vector<int64_t> senders;
   static constexpr int64_t kNobody = -1;
+  std::optional<RoutedRows> rows;   ///< Rows only, of the only tensor
   std::optional<PeerTransfer> peer; ///< Transfer only, between two ranks of the group alone
 };
 

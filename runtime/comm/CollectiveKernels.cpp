@@ -42,12 +42,15 @@ void checkType(const LibraryCall &call, CollectiveKind kind, Reduction reduction
 }
 
 constexpr std::string_view kPrefix = "dist.", kLocalShard = "dist.local_shard";
+constexpr std::string_view kDispatch = "dist.dispatch", kCombine = "dist.combine";
 constexpr std::string_view kBroadcast = "dist.broadcast", kSendRecv = "dist.send_recv", kSend = "dist.send",
                            kReceive = "dist.receive";
 const std::map<std::string_view, CollectiveKind> kKinds{
     {"dist.reduce_scatter", CollectiveKind::ReduceScatter},
     {"dist.all_gather", CollectiveKind::AllGather},
     {"dist.all_reduce", CollectiveKind::AllReduce},
+    {kDispatch, CollectiveKind::Rows},
+    {kCombine, CollectiveKind::Rows},
     {kBroadcast, CollectiveKind::Transfer},
     {kSendRecv, CollectiveKind::Transfer},
     {kSend, CollectiveKind::Transfer},
@@ -85,6 +88,41 @@ Collective transferOf(const LibraryCall &call) {
   return what;
 }
 
+/// Rows, experts by place, and how many places of each rank have each expert.
+Collective rowsOf(const LibraryCall &call) {
+  expectCounts(call, 3, 3, 1, 1);
+  const TensorDesc &input = call.inputs[0], &experts = call.inputs[1], &counts = call.inputs[2],
+                   &output = call.outputs[0];
+  const int64_t ranks = ranksOf(call), all = calls::intAttr(call, "count", 0);
+  calls::expectSameType(call, input, output);
+  calls::expectIndexType(call, experts);
+  RoutedRows rows;
+  rows.back = call.name == kCombine;
+  const TensorDesc &routed = rows.back ? input : output, &own = rows.back ? output : input;
+  rows.places = experts.elements();
+  if (all < ranks || all % ranks != 0 || counts.type != DType::I64 || own.shape.size() != 2 ||
+      own.shape[0] < 1 || rows.places % own.shape[0] != 0 || (rows.back && own.shape[0] != rows.places))
+    failCall(call, "{} experts of {} ranks, and rows {} of {} places", all, ranks, shapeText(own.shape),
+             rows.places);
+  rows.each = rows.places / own.shape[0];
+  rows.own = all / ranks;
+  rows.width = own.shape[1];
+  rows.capacity = routed.shape.empty() ? 0 : routed.shape[0];
+  rows.padding = calls::intAttr(call, "padding", 0);
+  rows.wideIndex = experts.type == DType::I64;
+  calls::expectShape(call, counts, {all * ranks}, "counts");
+  calls::expectShape(call, routed, {rows.capacity, rows.width}, "rows of experts");
+  if (rows.padding != 0 && input.type != DType::I64 && input.type != DType::I32)
+    failCall(call, "padding {} of the type {}", rows.padding, dtypeName(input.type));
+  Collective what;
+  what.kind = CollectiveKind::Rows;
+  what.name = call.name;
+  what.axis = axisOf(call.attrs);
+  what.rows = rows;
+  what.tensors.push_back({nullptr, nullptr, rows.places * rows.width, input.type});
+  return what;
+}
+
 class JointKernel final : public CollectiveKernel {
 public:
   explicit JointKernel(const LibraryCall &call) : call(call), what(collectiveOf(call)) {}
@@ -99,6 +137,10 @@ public:
     for (size_t i = 0; i < bound.tensors.size(); ++i) {
       bound.tensors[i].input = inputs[i];
       bound.tensors[i].output = outputs[i];
+    }
+    if (bound.rows) {
+      bound.rows->experts = inputs[1];
+      bound.rows->counts = static_cast<const int64_t *>(inputs[2]);
     }
     bound.workspace = workspace;
     bound.background = background;
@@ -219,6 +261,8 @@ Collective collectiveOf(const LibraryCall &call) {
   if (isPeerTransfer(call.name))
     return transferOf(call);
   const CollectiveKind kind = found->second;
+  if (kind == CollectiveKind::Rows)
+    return rowsOf(call);
   const std::string reduction = calls::stringAttr(call, "kind", "sum");
   if (reduction != "sum" && reduction != "max")
     failCall(call, "attribute 'kind' is '{}', expected sum or max", reduction);
@@ -254,6 +298,10 @@ std::vector<Traffic> trafficOf(const std::string &library, const std::vector<Ten
   if (isPeerTransfer(library)) {
     const TensorDesc &value = (library == kSend ? inputs : outputs).front();
     return {{library.substr(kPrefix.size()), value.type, false, value.elements()}};
+  }
+  if (library == kDispatch || library == kCombine) { // whoever they go to
+    const int64_t width = (library == kDispatch ? inputs : outputs).front().shape.back();
+    return {{library.substr(kPrefix.size()), inputs.front().type, false, inputs[1].elements() * width}};
   }
   const bool reduces = library == "dist.all_reduce";
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -1,4 +1,5 @@
 #include "runtime/comm/Rounds.h"
+#include "runtime/comm/RoutedRows.h"
 #include <algorithm>
 
 namespace kedge::rt {
@@ -108,7 +109,10 @@ RoundSpace spaceOf(const Collective &collective, int64_t ranks) {
 }
 
 size_t collectiveWorkspace(const Collective &collective, int64_t ranks) {
-  return ranks <= 1 ? 0 : spaceOf(collective, ranks).bytes();
+  if (ranks <= 1)
+    return 0;
+  return collective.rows ? routedWorkspace(*collective.rows, collective.tensors.front().type, ranks)
+                         : spaceOf(collective, ranks).bytes();
 }
 
 } // namespace kedge::rt

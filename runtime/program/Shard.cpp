@@ -153,8 +153,14 @@ ElementRun StateView::onlyRun() const {
   return only;
 }
 
+const char *Shard::flatAxes() const {
+  const bool isOfExperts =
+      std::any_of(cuts.begin(), cuts.end(), [](const Cut &cut) { return cut.axis == Mesh::kExpert; });
+  return isOfExperts ? Mesh::kData : Mesh::kParts;
+}
+
 std::string Shard::axes() const {
-  std::string all = flat ? Mesh::kData : "";
+  std::string all = flat ? flatAxes() : "";
   for (const Cut &cut : cuts)
     all += (all.empty() ? "" : ",") + cut.axis;
   if (!stages.empty())
@@ -186,7 +192,7 @@ std::vector<int64_t> Shard::room(const Mesh &mesh) const {
 
 std::vector<int64_t> Shard::localShape(const Mesh &mesh) const {
   const std::vector<int64_t> box = room(mesh);
-  return flat ? std::vector<int64_t>{shardSize(productFrom(box, 0), mesh.sizeOf(Mesh::kData))} : box;
+  return flat ? std::vector<int64_t>{shardSize(productFrom(box, 0), mesh.sizeOf(flatAxes()))} : box;
 }
 
 StateView Shard::viewOf(const Mesh &mesh, int64_t rank) const {
@@ -194,11 +200,11 @@ StateView Shard::viewOf(const Mesh &mesh, int64_t rank) const {
 }
 
 StateView Shard::heldBy(const Mesh &mesh, int64_t rank) const {
-  const World data = mesh.groupOf(Mesh::kData, rank).own;
+  const World place = mesh.groupOf(flatAxes(), rank).own;
   if (cuts.empty() && !flat)
     return StateView::range(shape, 0, 0, productFrom(shape, 0));
   if (cuts.empty()) {
-    const ElementRange own = localShardOf(productFrom(shape, 0), data.rank, data.size);
+    const ElementRange own = localShardOf(productFrom(shape, 0), place.rank, place.size);
     return StateView::range(shape, own.first, 0, own.count);
   }
   size_t known = 0;
@@ -211,8 +217,8 @@ StateView Shard::heldBy(const Mesh &mesh, int64_t rank) const {
     dims[cut.dim] = runsAlong(cut, shape[cut.dim], mesh.groupOf(cut.axis, rank).own);
   const std::vector<int64_t> box = room(mesh);
   const StateView view = StateView::box(shape, std::move(dims), box);
-  const int64_t part = shardSize(productFrom(box, 0), data.size);
-  return flat ? view.flatPart(data.rank * part, part) : view;
+  const int64_t part = shardSize(productFrom(box, 0), place.size);
+  return flat ? view.flatPart(place.rank * part, part) : view;
 }
 
 namespace {

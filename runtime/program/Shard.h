@@ -57,10 +57,12 @@ struct Cut {
 struct Shard {
   std::vector<int64_t> shape; ///< of the whole, with the arena's order of axes
   std::vector<Cut> cuts;
-  bool flat = true; ///< the box that the cuts leave is cut into flat parts over `data` (shardSize)
+  bool flat = true; ///< the box that the cuts leave is cut into flat parts over flatAxes() (shardSize)
   /// Places along `pipeline` whose ranks hold it, in their order; the others hold nothing. Empty: all do.
   std::vector<int64_t> stages;
 
+  /// `data` and `expert`; `data` alone where a cut is along `expert`.
+  const char *flatAxes() const;
   /// The axes along which ranks hold different elements, joined by commas.
   std::string axes() const;
   /// The shape of each rank's part, padding included.

@@ -1,4 +1,5 @@
 #include "runtime/train/Step.h"
+#include "kedge/abi/ExpertNames.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/format/Convert.h"
 #include "runtime/io/MapGuard.h"
@@ -166,6 +167,28 @@ StepRunner::StepRunner(Executor &executor, const Dataset &data, const RunScalars
   items = program.result(forward, "items");
   gradNorm = program.result(forward == "step" ? "step" : "update", "grad_norm");
   findMetrics();
+  findExperts();
+}
+
+void StepRunner::findExperts() {
+  for (const ResultSlot &result : program.results)
+    if (result.function == forward && result.name.starts_with(abi::kExpertsPrefix)) {
+      if (!experts)
+        experts = std::make_shared<std::vector<ExpertCounts>>();
+      experts->push_back({result.name.substr(abi::kExpertsPrefix.size()),
+                          std::vector<int64_t>(static_cast<size_t>(result.desc.elements()))});
+      expertSlots.push_back(&result);
+    }
+}
+
+void StepRunner::addExperts(int64_t micro) {
+  for (size_t layer = 0; layer < expertSlots.size(); ++layer) {
+    std::vector<int64_t> &counts = (*experts)[layer].counts;
+    for (size_t expert = 0; expert < counts.size(); ++expert)
+      counts[expert] =
+          (micro == 0 ? 0 : counts[expert]) +
+          static_cast<int64_t>(readResult(executor, *expertSlots[layer], static_cast<int64_t>(expert)));
+  }
 }
 
 void StepRunner::findMetrics() {
@@ -242,6 +265,7 @@ void StepRunner::runMicro(const RunProgress &progress, int64_t micro, Sums &sums
     observer.watcher = watcher;
   sums.finite &= executor.run(forward, &observer);
   observer.readLoss();
+  addExperts(micro);
   if (loss && !sums.lossOverflow && !std::isfinite(observer.lossSum))
     sums.lossOverflow = micro;
   if (whenNonFinite == NonFiniteStep::Ends && loss && !std::isfinite(observer.lossSum))
@@ -299,6 +323,7 @@ StepResult StepRunner::run(const RunProgress &progress) {
   result.loss = lossOf(sums);
   result.items = sums.items;
   setMetrics(sums, result);
+  result.experts = experts;
   result.signal = sums.signal;
   if (Communicator *ranks = executor.communicator(); ranks && !loss)
     result.signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));

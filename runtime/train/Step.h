@@ -24,11 +24,12 @@ using StepMetricSums = std::array<double, kMostMetrics>;
 using StepMetricSlots = std::array<const ResultSlot *, kMostMetrics>;
 
 struct StepResult {
-  double loss = 0;                     ///< mean over the step's items; NaN if the program has no loss
-  double items = 0;                    ///< over all ranks
-  StepMetrics metrics;                 ///< means over the step's items
-  LossTerms terms;                     ///< the same
-  std::optional<double> gradNorm;      ///< the norm before clipping
+  double loss = 0;     ///< mean over the step's items; NaN if the program has no loss
+  double items = 0;    ///< over all ranks
+  StepMetrics metrics; ///< means over the step's items
+  LossTerms terms;     ///< the same
+  std::shared_ptr<const std::vector<ExpertCounts>> experts; ///< until the next step; null: not counted
+  std::optional<double> gradNorm;                           ///< the norm before clipping
   bool skipped = false;                ///< loss or gradients were not finite, so nothing was updated
   std::optional<int64_t> lossOverflow; ///< the first micro-batch whose loss was not finite; all ranks agree
   int signal = 0;                      ///< signal that some rank had received when ranks agreed on the loss
@@ -112,6 +113,8 @@ private:
   std::string remedy() const;
   double lossOf(const Sums &sums) const;
   void findMetrics();
+  void findExperts();
+  void addExperts(int64_t micro);
   void setMetrics(const Sums &sums, StepResult &result) const;
   StepPoint pointOf(const RunProgress &progress, int64_t micro) const;
   RowRange rowsOf(const RunProgress &progress, int64_t micro) const;
@@ -129,8 +132,10 @@ private:
   std::string forward;              ///< "step" or "micro"
   const ResultSlot *loss, *items, *gradNorm;
   StepMetricSlots metrics{};
-  LossTerms terms;                  ///< their names
-  std::optional<int64_t> stagedRow; ///< first row of the batch that was already read
+  LossTerms terms; ///< their names
+  std::shared_ptr<std::vector<ExpertCounts>> experts;
+  std::vector<const ResultSlot *> expertSlots; ///< by layer
+  std::optional<int64_t> stagedRow;            ///< first row of the batch that was already read
 };
 
 /// One element of a result.

@@ -47,6 +47,7 @@ LogLine Session::runStep(StepRunner &runner) {
   }
   line.stepMetrics = step.result.metrics;
   line.lossTerms = step.result.terms;
+  line.experts = step.result.experts;
   line.lossScale = step.before.scale;
   line.growthCounter = scaler->isActive() ? step.after.growthCounter : 0;
   line.skipped = step.skipped;

@@ -70,6 +70,8 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
       "--ema", o.update.averageDecay, {0, 1, rt::RangeEnds::Below},
       "D: keep a moving average of each trained tensor: D times itself and 1 - D times the new value, "
       "step by step (the program's --eval-ema and --export-ema use it)");
+  flags.add("--log-experts", o.countsExperts,
+            "the program's log and --tensorboard say how many tokens each expert has, by layer");
   flags.number("--accumulate", o.accumulate, {1, 1e6}, "micro-batches of a step")->capture_default_str();
   flags
       .word("--batchnorm", o.batchNorm,

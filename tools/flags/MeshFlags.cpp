@@ -77,7 +77,9 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
       .add_option(
           "--mesh",
           "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state), data (what --zero "
-          "cuts), tensor (dimensions of single tensors), or pipeline (stages of the model)")
+          "cuts), expert (as data, but each has experts of its own), tensor (dimensions of single tensors), "
+          "or "
+          "pipeline (stages of the model)")
       ->group("Ranks");
   command.add_option("--tensor", "N: short for an axis tensor=N of --mesh")->group("Ranks");
   flags.onOff("--sequence-parallel", o.layouts.sequenceParallel,
@@ -87,6 +89,10 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
              "with an axis tensor, what is sent runs under gradients of weights, and products are cut into "
              "halves, the collective of one under the product of the other: auto, where that is predicted to "
              "be faster; on, wherever it can be; off, neither; default auto");
+  flags.number(
+      "--expert-capacity", o.experts.capacity, {0, 1e6, rt::RangeEnds::Above},
+      "X, with an axis expert: rows that a rank has room for, as a multiple of those of its own tokens' "
+      "places; a step in which more come ends with an error; default: room for the most that can come");
   command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh")->group("Ranks");
   flags.parsedList(
       "--shard", o.layouts.shard, mesh::GivenCut::parse,
@@ -201,6 +207,35 @@ void checkTensorAxis(const CLI::App &command, const CompileOptions &o) {
          meshFlagsOf(command), o.sameBits, o.model.configuration);
 }
 
+/// What has not been shown to be right along `expert` says so.
+static void checkExpertAxis(const CLI::App &command, const CompileOptions &o) {
+  const rt::Mesh mesh = o.model.meshOfRanks();
+  if (o.countsExperts && (o.isPipelined() || o.joinsMicroBatches()))
+    fail("--log-experts: not available yet with a pipeline or --batchnorm exact; leave it out");
+  if (mesh.sizeOf(rt::Mesh::kExpert) == 1) {
+    if (isGiven(command, "--expert-capacity"))
+      fail("--expert-capacity: it is for an axis 'expert'; give --mesh expert=N with it, or leave it out");
+    return;
+  }
+  const std::string words = meshFlagsOf(command);
+  const auto refuse = [&](bool given, const std::string &what, const char *instead) {
+    if (given)
+      fail("{}: {} is not available yet with an axis 'expert'; {}", words, what, instead);
+  };
+  using autodiff::Optimizer;
+  refuse(o.onGpu(), "--target " + o.machine.target, "expected cpu");
+  refuse(o.isPipelined(), "an axis 'pipeline'", "give expert with replica and data");
+  refuse(mesh.sizeOf(rt::Mesh::kTensor) > 1, "an axis 'tensor'", "give expert with replica and data");
+  refuse(o.sameBits > 0, "--same-bits", "leave it out");
+  refuse(o.update.moments == autodiff::Moments::Int8, "--moments int8", "expected fp32 or bf16");
+  refuse(o.masterWeights == pipelines::MasterWeights::Split, "--master-weights split", "expected on or off");
+  refuse(
+      llvm::is_contained({Optimizer::Muon, Optimizer::Adafactor, Optimizer::AdamW8bit, Optimizer::Adam8bit},
+                         o.update.optimizer),
+      "--optimizer " + std::string(wordOf(o.update.optimizer)),
+      "expected adamw, adam, sgd, lion, rmsprop or adagrad");
+}
+
 /// What the command line and the file say of layouts, each by itself.
 static void resolveLayouts(const CLI::App &command, CompileOptions &o) {
   const bool meshed =
@@ -231,6 +266,7 @@ void resolveMesh(const CLI::App &command, CompileOptions &o) {
   resolveAxes(command, o);
   resolveLayouts(command, o);
   checkTensorAxis(command, o);
+  checkExpertAxis(command, o);
   checkPipeline(command, o);
   resolveParts(command, o);
 }

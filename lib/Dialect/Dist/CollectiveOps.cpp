@@ -1,4 +1,5 @@
 #include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Dist/RoutingOps.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
@@ -95,7 +96,8 @@ struct LocalShardOfGathered : OpRewritePattern<LocalShardOp> {
 } // namespace
 
 bool kedge::dist::isCollective(Operation *op) {
-  return isa<ReduceScatterOp, AllGatherOp, AllReduceOp, BroadcastOp, SendRecvOp, SendOp, ReceiveOp>(op);
+  return isa<ReduceScatterOp, AllGatherOp, AllReduceOp, BroadcastOp, SendRecvOp, SendOp, ReceiveOp,
+             DispatchOp, CombineOp>(op);
 }
 
 void ReduceScatterOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, RankGroup group) {

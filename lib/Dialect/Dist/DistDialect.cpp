@@ -1,6 +1,8 @@
 #include "kedge/Dialect/Dist/DistDialect.h"
 #include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "kedge/Dialect/Dist/Cut.h"
+#include "kedge/Dialect/Dist/ExpertAxis.h"
+#include "kedge/Dialect/Dist/RoutingOps.h"
 #include "lib/Dialect/Kedge/NoteRules.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -40,6 +42,10 @@ void DistDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "kedge/Dialect/Dist/CollectiveOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "kedge/Dialect/Dist/RoutingOps.cpp.inc"
       >();
 }
 
@@ -195,9 +201,20 @@ static RankGroup groupAlong(Operation *op, ArrayRef<StringRef> axes) {
   return {StringAttr::get(op->getContext(), joined), mesh.sizeOf(joined)};
 }
 
-RankGroup kedge::dist::dataGroup(Operation *op) { return groupAlong(op, {dataAxis}); }
+RankGroup kedge::dist::dataGroup(Operation *op) { return groupAlong(op, {dataAxis, expertAxis}); }
 RankGroup kedge::dist::replicaGroup(Operation *op) { return groupAlong(op, {replicaAxis}); }
-RankGroup kedge::dist::rowGroup(Operation *op) { return groupAlong(op, {replicaAxis, dataAxis}); }
+RankGroup kedge::dist::rowGroup(Operation *op) { return groupAlong(op, {replicaAxis, dataAxis, expertAxis}); }
+
+RankGroup kedge::dist::expertGroup(Operation *op) { return groupAlong(op, {expertAxis}); }
+
+RankGroup kedge::dist::partGroup(Operation *op, ShardingAttr sharding) {
+  return isOfExperts(sharding) ? groupAlong(op, {dataAxis}) : dataGroup(op);
+}
+
+bool kedge::dist::isOfExperts(ShardingAttr sharding) {
+  return sharding &&
+         llvm::any_of(sharding.getCuts(), [](CutAttr cut) { return cut.getAxis() == expertAxis; });
+}
 
 RankGroup kedge::dist::pipelineGroup(Operation *op) { return groupAlong(op, {pipelineAxis}); }
 

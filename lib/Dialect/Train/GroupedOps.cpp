@@ -1,4 +1,8 @@
 #include "kedge/Dialect/Train/GroupedOps.h"
+#include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/GradientUtils.h"
+#include "kedge/Dialect/ONNX/Math/LogicOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "kedge/Dialect/ONNX/Movement/MovementOps.h"
 #include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
@@ -63,6 +67,32 @@ LogicalResult GroupedMatmulGradOp::inferReturnTypes(MLIRContext *, std::optional
   return success();
 }
 
+Value train::chosenExperts(GroupedMatmulOp product) {
+  Value chosen = product.getExperts();
+  while (auto reshape = chosen.getDefiningOp<onnx::ReshapeOp>())
+    chosen = reshape.getData();
+  return chosen;
+}
+
+/// Sums of rows that have a one at their expert.
+Value train::countChosen(OpBuilder &builder, Location loc, Value chosen, int64_t count) {
+  const Type element = elementOf(chosen);
+  const auto numbers = [&](ArrayRef<int64_t> shape, ArrayRef<int64_t> given) {
+    SmallVector<APInt> values;
+    for (int64_t number : given)
+      values.emplace_back(element.getIntOrFloatBitWidth(), static_cast<uint64_t>(number));
+    return onnx::ConstantOp::create(builder, loc,
+                                    DenseElementsAttr::get(RankedTensorType::get(shape, element), values));
+  };
+  Value column = reshaped(builder, loc, chosen, {tensorType(chosen).getNumElements(), 1});
+  Value fromFirst =
+      onnx::ModOp::create(builder, loc, column, numbers({}, {count})); // negative ones count from the end
+  Value isOf = onnx::EqualOp::create(builder, loc, fromFirst,
+                                     numbers({1, count}, llvm::to_vector(llvm::seq<int64_t>(0, count))));
+  Value ones = onnx::CastOp::create(builder, loc, isOf, TypeAttr::get(builder.getI64Type()));
+  return onnx::ReduceSumOp::create(builder, loc, ones, ArrayRef<int64_t>{0}, /*keepdims=*/false);
+}
+
 bool GroupedMatmulOp::isDifferentiableOperand(unsigned index) { return index != 1; }
 
 /// A token's gradient is the sum over its places, each of which is a token of one place here.
@@ -73,14 +103,15 @@ LogicalResult GroupedMatmulOp::buildGradient(OpBuilder &builder, ValueRange dY,
                 width = shapeOf(getX())[1];
   Value rows = reshaped(builder, loc, dY[0], {tokens * slots, shapeOf(getY())[2]});
   Value experts = reshaped(builder, loc, getExperts(), {tokens * slots, 1});
-  Value dX = GroupedMatmulOp::create(builder, loc, rows, experts, getW(), !getTransB());
+  Value dX = GroupedMatmulOp::create(builder, loc, rows, experts, getW(), !getTransB(), getSkips(),
+                                     getExpectedAttr());
   if (slots == 1)
     dX = reshaped(builder, loc, dX, {tokens, width});
   else
     dX = onnx::ReduceSumOp::create(builder, loc, reshaped(builder, loc, dX, {tokens, slots, width}),
                                    ArrayRef<int64_t>{1}, /*keepdims=*/false);
-  Value dW =
-      GroupedMatmulGradOp::create(builder, loc, getX(), getExperts(), dY[0], shapeOf(getW())[0], getTransB());
+  Value dW = GroupedMatmulGradOp::create(builder, loc, getX(), getExperts(), dY[0], shapeOf(getW())[0],
+                                         getTransB(), getSkips(), getExpectedAttr());
   operandGrads.append({dX, Value(), dW});
   return success();
 }
@@ -92,8 +123,16 @@ bool GroupedMatmulGradOp::hasKernelOn(TargetKind target) { return target == Targ
 LogicalResult GroupedMatmulOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
   const Location loc = getLoc();
   const int64_t tokens = shapeOf(getX())[0], width = shapeOf(getX())[1];
+  Value all = getW();
+  if (getSkips()) { // the matrix of those that have no expert
+    auto type = cast<RankedTensorType>(all.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[0] = 1;
+    Value none = splat(builder, loc, type.clone(shape), 0.0);
+    all = onnx::ConcatOp::create(builder, loc, ValueRange{all, none}, 0);
+  }
   Value matrices =
-      onnx::GatherOp::create(builder, loc, getW(), getExperts(), builder.getI64IntegerAttr(0), IntegerAttr());
+      onnx::GatherOp::create(builder, loc, all, getExperts(), builder.getI64IntegerAttr(0), IntegerAttr());
   Value rows = reshaped(builder, loc, getX(), {tokens, 1, 1, width});
   Value products =
       onnx::MatMulOp::create(builder, loc, rows, matrices, /*transA=*/false, /*transB=*/getTransB());
@@ -112,7 +151,13 @@ LogicalResult GroupedMatmulGradOp::decompose(OpBuilder &builder, SmallVectorImpl
   if (getTransB())
     std::swap(rows, gradient);
   Value products = onnx::MatMulOp::create(builder, loc, rows, gradient, /*transA=*/true, /*transB=*/false);
-  results.push_back(GatherGradOp::create(builder, loc, products, getExperts(), builder.getI64IntegerAttr(0),
-                                         IntegerAttr(), builder.getDenseI64ArrayAttr(shapeOf(getDW()))));
+  SmallVector<int64_t> shape(shapeOf(getDW()));
+  shape[0] += getSkips();
+  Value sums = GatherGradOp::create(builder, loc, products, getExperts(), builder.getI64IntegerAttr(0),
+                                    IntegerAttr(), builder.getDenseI64ArrayAttr(shape));
+  if (getSkips())
+    sums = onnx::SliceOp::create(builder, loc, sums, ArrayRef<int64_t>{0, 0, 0}, shapeOf(getDW()),
+                                 ArrayRef<int64_t>{1, 1, 1});
+  results.push_back(sums);
   return success();
 }

@@ -1,3 +1,4 @@
+#include "kedge/Dialect/Dist/ExpertAxis.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/ONNX/Math/MathOps.h"
@@ -30,7 +31,9 @@ struct StateBytes {
 int64_t gradientBytes(ModuleOp module, train::StateOp state, int64_t elementSize) {
   RankedTensorType box = state.boxType();
   RankedTensorType held =
-      dist::stageOf(module) < 2 ? box : dist::localShardOf(box, dist::dataGroup(module).ranks);
+      dist::stageOf(module) < 2
+          ? box
+          : dist::localShardOf(box, dist::partGroup(module, state.getShardingAttr()).ranks);
   return elementSize ? elementSize * held.getNumElements() : bytesOf(held);
 }
 

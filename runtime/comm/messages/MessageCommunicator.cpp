@@ -1,5 +1,6 @@
 #include "runtime/comm/messages/MessageCommunicator.h"
 #include "runtime/comm/messages/Progress.h"
+#include "runtime/comm/messages/RowOperation.h"
 #include "runtime/exec/Memory.h"
 #include <fmt/ranges.h>
 
@@ -11,24 +12,31 @@ public:
   MessageRun(Progress &progress, const Party &party, Collective collective) : progress(progress) {
     if (collective.kind == CollectiveKind::Transfer)
       make<TransferOperation>(party, std::move(collective));
+    else if (collective.kind == CollectiveKind::Rows)
+      rows = make<RowOperation>(party, std::move(collective));
     else
       make<TensorOperation>(party, std::move(collective));
   }
   void start() override { progress.start(*operation); }
   TimeSpan wait() override {
     progress.wait(*operation);
+    if (rows)
+      rows->check();
     return operation->span();
   }
 
 private:
-  template <typename Kind> void make(const Party &party, Collective collective) {
+  template <typename Kind> Kind *make(const Party &party, Collective collective) {
     auto made = std::make_unique<Kind>(progress.messages(), party);
     made->configure(std::move(collective));
+    Kind *kind = made.get();
     operation = std::move(made);
+    return kind;
   }
 
   Progress &progress;
   std::unique_ptr<Exchange> operation;
+  const RowOperation *rows = nullptr; ///< the operation, where it is one
 };
 
 class MessageCommunicator final : public Communicator {

@@ -24,7 +24,10 @@ int64_t smallestOf(int64_t size, int64_t parts) { return size / std::max<int64_t
 /// What a call says: place p is of token p / slots.
 struct GroupedShape {
   int64_t places, slots, experts, k, n;
-  bool transB, wideIndex;
+  bool transB, skips, wideIndex;
+
+  /// Of places: the last is of those that have no expert.
+  int64_t lists() const { return experts + skips; }
 
   /// W, dW: a matrix of k x n.
   template <typename S> Strided<S> matrix(S *base, int64_t expert) const {
@@ -35,7 +38,7 @@ struct GroupedShape {
 
 GroupedShape readGrouped(const LibraryCall &call, const TensorDesc &matrices, const TensorDesc &products) {
   const TensorDesc &x = call.inputs[0], &experts = call.inputs[1];
-  const bool transB = boolAttr(call, "transB", false);
+  const bool transB = boolAttr(call, "transB", false), skips = boolAttr(call, "skips", false);
   expectSameType(call, x, matrices);
   expectSameType(call, x, products);
   expectIndexType(call, experts);
@@ -47,6 +50,7 @@ GroupedShape readGrouped(const LibraryCall &call, const TensorDesc &matrices, co
                            x.shape[1],
                            matrices.shape[transB ? 1 : 2],
                            transB,
+                           skips,
                            experts.type == DType::I64};
   expectShape(call, experts, {x.shape[0], shape.slots}, "experts");
   expectShape(call, products, {x.shape[0], shape.slots, shape.n}, "Y");
@@ -63,25 +67,30 @@ struct SortedPlaces {
   const int32_t *order;
 
   static size_t bytes(const GroupedShape &shape) {
-    return alignedBytes(sizeof(int64_t) * (shape.experts + 2)) + alignedBytes(sizeof(int32_t) * shape.places);
+    return alignedBytes(sizeof(int64_t) * (shape.lists() + 2)) + alignedBytes(sizeof(int32_t) * shape.places);
   }
 
   SortedPlaces(const GroupedShape &shape, const void *experts, const std::string &what, char *workspace) {
     auto *ends = reinterpret_cast<int64_t *>(workspace);
     auto *places =
-        reinterpret_cast<int32_t *>(workspace + alignedBytes(sizeof(int64_t) * (shape.experts + 2)));
+        reinterpret_cast<int32_t *>(workspace + alignedBytes(sizeof(int64_t) * (shape.lists() + 2)));
     const IndexReader index{experts, shape.wideIndex};
     FirstBad bad;
-    std::fill_n(ends, shape.experts + 2, 0);
+    const auto expertOf = [&](int64_t place) {
+      return shape.skips && index[place] == shape.experts
+                 ? shape.experts
+                 : resolveIndex(index[place], shape.experts, place, bad);
+    };
+    std::fill_n(ends, shape.lists() + 2, 0);
     for (int64_t place = 0; place < shape.places; ++place)
-      if (const int64_t expert = resolveIndex(index[place], shape.experts, place, bad); expert >= 0)
+      if (const int64_t expert = expertOf(place); expert >= 0)
         ++ends[expert + 2];
     if (bad.any())
       failIndex(what, index, bad, shape.experts);
-    std::partial_sum(ends, ends + shape.experts + 2, ends);
+    std::partial_sum(ends, ends + shape.lists() + 2, ends);
     for (int64_t place = 0; place < shape.places;
          ++place) // ends[e + 1] goes from where e begins to where it ends
-      places[ends[resolveIndex(index[place], shape.experts, place, bad) + 1]++] = static_cast<int32_t>(place);
+      places[ends[expertOf(place) + 1]++] = static_cast<int32_t>(place);
     begins = ends, order = places;
   }
 
@@ -182,13 +191,17 @@ public:
     const SortedPlaces places(shape_, inputs[1], what_, scratch);
     scratch += SortedPlaces::bytes(shape_);
     const auto *x = static_cast<const S *>(inputs[0]), *w = static_cast<const S *>(inputs[2]);
+    auto *y = static_cast<S *>(outputs[0]);
     if (shape_.k == 0)
-      std::fill_n(static_cast<S *>(outputs[0]), shape_.places * shape_.n, S(0));
+      std::fill_n(y, shape_.places * shape_.n, S(0));
+    if (shape_.skips)
+      for (int64_t at = places.begins[shape_.experts]; at < places.begins[shape_.experts + 1]; ++at)
+        std::fill_n(y + places.order[at] * shape_.n, shape_.n, S(0));
     int64_t rowParts = 0;
     for (int64_t expert = 0; expert < shape_.experts; ++expert)
       rowParts += partsOf(places.count(expert), kMostRows);
     parallelParts(threads_, shape_.k == 0 ? 0 : rowParts * columnParts_, [&](int64_t part) {
-      multiply(x, w, static_cast<S *>(outputs[0]), places, part, scratch + threadSlot() * partBytes_);
+      multiply(x, w, y, places, part, scratch + threadSlot() * partBytes_);
     });
   }
 

@@ -26,6 +26,8 @@ public:
                    const LaunchPointers &pointers, CUstream stream)
       : gpu(gpu), ranks(ranks), group(ranks.groupOf(launch)), launch(launch), stream(stream) {
     const Collective what = collectiveOf(call);
+    if (what.rows)
+      fail("{}: rows of experts over ranks are not available yet on CUDA", call.name);
     kind = what.kind;
     senders = what.senders;
     peer = what.peer;

@@ -99,6 +99,20 @@ Log::~Log() {
     platform::closeFile(descriptor);
 }
 
+static void addExperts(std::string &text, const std::vector<ExpertCounts> &experts) {
+  char digits[24];
+  for (size_t layer = 0; layer < experts.size(); ++layer) {
+    Line name;
+    name.quoted(experts[layer].layer);
+    text.append(layer == 0 ? "" : ", ").append(name.text, name.size).append(": [");
+    for (size_t expert = 0; expert < experts[layer].counts.size(); ++expert) {
+      const auto end = std::to_chars(digits, digits + sizeof(digits), experts[layer].counts[expert]);
+      text.append(expert == 0 ? "" : ", ").append(digits, static_cast<size_t>(end.ptr - digits));
+    }
+    text += ']';
+  }
+}
+
 void Log::write(const LogLine &line) {
   Line text;
   text.key("step");
@@ -152,9 +166,20 @@ void Log::write(const LogLine &line) {
       text.real(metric.value);
     }
   }
-  text.add("}\n");
-  for (size_t done = 0; done < text.size;) {
-    const int64_t written = platform::writeNext(descriptor, text.text + done, text.size - done);
+  if (!line.experts) {
+    text.add("}\n");
+    return append({text.text, text.size}, line.step);
+  }
+  text.key("experts");
+  withExperts.assign(text.text, text.size).append("{");
+  addExperts(withExperts, *line.experts);
+  withExperts += "}}\n";
+  append(withExperts, line.step);
+}
+
+void Log::append(std::string_view text, int64_t step) {
+  for (size_t done = 0; done < text.size();) {
+    const int64_t written = platform::writeNext(descriptor, text.data() + done, text.size() - done);
     if (written < 0 && errno == EINTR)
       continue;
     if (written <= 0) {
@@ -162,8 +187,8 @@ void Log::write(const LogLine &line) {
       // No half line stays.
       if (done != 0 && !platform::cutEnd(descriptor, done))
         say(fmt::format("kedge: warning: the log '{}' ends in half a line", name));
-      fail("cannot write the log '{}' at step {}: {}; free some space, or name another --log", name,
-           line.step, std::strerror(reason));
+      fail("cannot write the log '{}' at step {}: {}; free some space, or name another --log", name, step,
+           std::strerror(reason));
     }
     done += static_cast<size_t>(written);
   }

@@ -22,6 +22,12 @@ struct LossTerms {
   size_t count() const { return names ? names->size() : 0; }
 };
 
+/// How many tokens' places each expert of a layer has had in a step, over all ranks.
+struct ExpertCounts {
+  std::string layer;
+  std::vector<int64_t> counts;
+};
+
 struct LogLine {
   int64_t step = 0; ///< from 0: the steps before it
   double loss = 0;
@@ -32,7 +38,8 @@ struct LogLine {
   double seconds = 0, perSecond = 0;
   StepMetrics stepMetrics;
   LossTerms lossTerms;
-  bool countsTokens = false; ///< perSecond is of tokens, not of samples
+  std::shared_ptr<const std::vector<ExpertCounts>> experts; ///< null: the program does not count them
+  bool countsTokens = false;                                ///< perSecond is of tokens, not of samples
   uint64_t memoryBytes = 0;
   std::optional<double> evalLoss;
   std::vector<MetricValue> metrics; ///< in addition to evalLoss
@@ -54,8 +61,11 @@ public:
   void write(const LogLine &line);
 
 private:
+  void append(std::string_view text, int64_t step);
+
   std::string name;
   int descriptor = -1;
+  std::string withExperts; ///< a line of any length; its room stays
 };
 
 } // namespace kedge::rt

@@ -133,6 +133,27 @@ void addScalar(Message &summary, std::string_view tag, std::optional<double> val
   summary.block(1, entry.bytes);
 }
 
+/// tensorflow.HistogramProto: min 1, max 2, num 3, sum 4, sum_squares 5, bucket_limit 6, bucket 7: a bucket
+/// for each expert's number.
+void addHistogram(Message &summary, std::string_view tag, const std::vector<int64_t> &counts) {
+  Message limits, buckets, histogram, entry;
+  double all = 0, sum = 0, squares = 0;
+  for (size_t expert = 0; expert < counts.size(); ++expert) {
+    const auto number = static_cast<double>(expert), count = static_cast<double>(counts[expert]);
+    limits.fixed(number + 0.5);
+    buckets.fixed(count);
+    all += count, sum += count * number, squares += count * number * number;
+  }
+  histogram.real(1, -0.5)
+      .real(2, static_cast<double>(counts.size()) - 0.5)
+      .real(3, all)
+      .real(4, sum)
+      .real(5, squares);
+  histogram.block(6, limits.bytes).block(7, buckets.bytes);
+  entry.block(1, tag).block(5, histogram.bytes);
+  summary.block(1, entry.bytes);
+}
+
 std::string fileName(const std::string &folder) {
   return fmt::format("{}/events.out.tfevents.{:010}.{}.{}.kedge", folder, static_cast<int64_t>(wallTime()),
                      platform::hostName(), platform::processId());
@@ -201,6 +222,9 @@ void TensorBoard::write(const LogLine &line) {
       addScalar(summary, abi::kStepMetrics[kind], line.stepMetrics[kind]);
   for (size_t term = 0; term < line.lossTerms.count(); ++term)
     addScalar(summary, "losses/" + (*line.lossTerms.names)[term], line.lossTerms.values[term]);
+  if (line.experts)
+    for (const ExpertCounts &layer : *line.experts)
+      addHistogram(summary, "experts/" + layer.layer, layer.counts);
   addScalar(summary, "loss_scale", line.lossScale);
   addScalar(summary, "seconds", line.seconds);
   addScalar(summary, line.countsTokens ? "tokens_per_second" : "samples_per_second", line.perSecond);

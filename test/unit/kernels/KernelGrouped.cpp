@@ -99,6 +99,34 @@ TEST(KernelGrouped, ARowHasItsBitsInAnyCompany) {
   }
 }
 
+/// As if they were not there; their rows are zeros, whatever they had been.
+TEST(KernelGrouped, PlacesWithoutAnExpertAreSkipped) {
+  const int64_t k = 21, n = 34;
+  const Array x = Array::random<float>({5, k}, 1), w = Array::random<float>({3, k, n}, 2),
+              dY = Array::random<float>({5, 1, n}, 3), experts = Array::of<int64_t>({5, 1}, {2, 0, 3, 2, 3});
+  const std::vector<float> xs = x.values<float>(), dYs = dY.values<float>();
+  const auto without = [](const std::vector<float> &rows, int64_t width) { // the third and the fifth
+    std::vector<float> left(rows.begin(), rows.begin() + 2 * width);
+    left.insert(left.end(), rows.begin() + 3 * width, rows.begin() + 4 * width);
+    return left;
+  };
+  const Array some = Array::of<float>({3, k}, without(xs, k)), chosen = Array::of<int64_t>({3, 1}, {2, 0, 2}),
+              dSome = Array::of<float>({3, 1, n}, without(dYs, n));
+  const std::vector<float> y =
+      runKernel1("train.grouped_matmul", {{"skips", true}}, {x, experts, w}, dY.desc).values<float>();
+  EXPECT_EQ(without(y, n),
+            runKernel1("train.grouped_matmul", {}, {some, chosen, w}, dSome.desc).values<float>());
+  for (int64_t row : {2, 4})
+    EXPECT_EQ(std::vector<float>(y.begin() + row * n, y.begin() + (row + 1) * n), std::vector<float>(n, 0.0F))
+        << row;
+  EXPECT_EQ(
+      runKernel1("train.grouped_matmul_grad", {{"skips", true}, {"count", 3}}, {x, experts, dY}, w.desc)
+          .values<float>(),
+      runKernel1("train.grouped_matmul_grad", {{"count", 3}}, {some, chosen, dSome}, w.desc).values<float>());
+  EXPECT_NE(errorOf("train.grouped_matmul", {}, {x, experts, w}, {dY.desc}).find("index 3 at position 2"),
+            std::string::npos);
+}
+
 TEST(KernelGrouped, ExpertsThatAreNotThereAreNamed) {
   const Array x = Array::random<float>({3, 4}, 1), w = Array::random<float>({2, 4, 5}, 2),
               experts = Array::of<int64_t>({3, 1}, {1, 2, -3});

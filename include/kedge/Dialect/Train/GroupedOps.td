@@ -9,23 +9,29 @@ def Train_GroupedMatmulOp : Train_Op<"grouped_matmul", [KernelOrDecomposable, Di
     X [T, K]; `experts` (i64 or i32) [T, S], each in [-E, E), negative ones count from the end; W [E, K, N], with `transB`
     [E, N, K]; Y [T, S, N]. No matrix is copied and no row is computed that nobody asked for: the CPU's kernel sorts the T S
     places by expert (stable) and computes each expert's rows as one product. The bits of a row depend neither on other rows
-    nor on the number of threads. Targets without the kernel gather matrices and multiply row by row.
+    nor on the number of threads. Targets without the kernel gather matrices and multiply row by row. With `skips` the index E is
+    of no expert: the row is zeros. `expected`: places that are likely to have one, for predictions of time.
 
     ```mlir
     %y = train.grouped_matmul %x, %experts, %w {transB = true} : (tensor<6x4xf32>, tensor<6x2xi64>, tensor<8x3x4xf32>) -> tensor<6x2x3xf32>
     ```
   }];
-  let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$experts, ONNX_Tensor:$W, DefaultValuedAttr<BoolAttr, "false">:$transB);
+  let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$experts, ONNX_Tensor:$W, DefaultValuedAttr<BoolAttr, "false">:$transB,
+    DefaultValuedAttr<BoolAttr, "false">:$skips, OptionalAttr<I64Attr>:$expected);
   let results = (outs ONNX_Tensor:$Y);
+  let builders = [OpBuilder<(ins "::mlir::Value":$X, "::mlir::Value":$experts, "::mlir::Value":$W, "bool":$transB), [{
+    build($_builder, $_state, X, experts, W, transB, /*skips=*/false, ::mlir::IntegerAttr());
+  }]>];
 }
 
 def Train_GroupedMatmulGradOp : Train_Op<"grouped_matmul_grad", [KernelOrDecomposable]> {
   let summary = "dW of train.grouped_matmul: for each expert the sum over its places of X[t] times dY[t, s]";
   let description = [{
-    dW [count, K, N], with `transB` [count, N, K]. Places are added in their order; an expert that has none gets zeros.
+    dW [count, K, N], with `transB` [count, N, K]. Places are added in their order; an expert that has none gets zeros. With
+    `skips` places of the index `count` are added nowhere.
   }];
   let arguments = (ins ONNX_Tensor:$X, ONNX_Tensor:$experts, ONNX_Tensor:$dY, I64Attr:$count,
-    DefaultValuedAttr<BoolAttr, "false">:$transB);
+    DefaultValuedAttr<BoolAttr, "false">:$transB, DefaultValuedAttr<BoolAttr, "false">:$skips, OptionalAttr<I64Attr>:$expected);
   let results = (outs ONNX_Tensor:$dW);
 }
 #endif
