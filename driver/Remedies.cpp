@@ -17,7 +17,7 @@ namespace kedge::driver {
 namespace {
 
 constexpr size_t kTold = 3;
-constexpr int64_t kFeedForwardChunk = 64 << 20;
+constexpr int64_t kFeedForwardChunk = 64 << 20, kLogitsChunk = 128 << 20;
 
 struct Remedy {
   std::string flags;
@@ -79,6 +79,8 @@ std::vector<Remedy> remediesOf(const CompileOptions &options) {
   if (options.feedForwardChunk == 0 && isWide(options))
     remedies.push_back(
         {"--feed-forward-chunk 64MiB", [](CompileOptions &o) { o.feedForwardChunk = kFeedForwardChunk; }});
+  if (options.onGpu() && (options.logitsChunk == 0 || options.logitsChunk > kLogitsChunk))
+    remedies.push_back({"--logits-chunk 128MiB", [](CompileOptions &o) { o.logitsChunk = kLogitsChunk; }});
   if (options.memory.policy().kind != remat::Policy::Kind::Auto)
     remedies.push_back({"--recompute auto", [](CompileOptions &o) {
                           o.memory.recompute = remat::Policy{remat::Policy::Kind::Auto};

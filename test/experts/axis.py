@@ -111,7 +111,9 @@ _, said = job.communicate(timeout=120)
 assert job.returncode != 0 and "rank 1" in said, said
 
 for options, words in ((["--mesh", "expert=3"], "do not divide"), (["--mesh", "expert=2", "--same-bits", 2], "--same-bits is not available yet"),
-                       (["--mesh", "expert=2", "--optimizer", "muon"], "muon is not available yet"), (["--expert-capacity", 2], "axis 'expert'"),
+                       (["--mesh", "expert=2", "--optimizer", "muon"], "muon is not available yet"),
+                       (["--mesh", "expert=2", "--optimizer", "prodigy"], "prodigy is not available yet"),
+                       (["--mesh", "expert=2", "--cautious", "updates"], "--cautious is not available yet"), (["--expert-capacity", 2], "axis 'expert'"),
                        (["--mesh", "expert=2,pipeline=2"], "'pipeline' is not available yet")):
     done = subprocess.run(["kedge", "plan", str(case.folder / "model.onnx"), "--shape", f"ids=2x{LENGTH}", "--loss", "cross-entropy", *map(str, options)],
                           capture_output=True, text=True)

@@ -229,11 +229,12 @@ static void checkExpertAxis(const CLI::App &command, const CompileOptions &o) {
   refuse(o.sameBits > 0, "--same-bits", "leave it out");
   refuse(o.update.moments == autodiff::Moments::Int8, "--moments int8", "expected fp32 or bf16");
   refuse(o.masterWeights == pipelines::MasterWeights::Split, "--master-weights split", "expected on or off");
-  refuse(
-      llvm::is_contained({Optimizer::Muon, Optimizer::Adafactor, Optimizer::AdamW8bit, Optimizer::Adam8bit},
-                         o.update.optimizer),
-      "--optimizer " + std::string(wordOf(o.update.optimizer)),
-      "expected adamw, adam, sgd, lion, rmsprop or adagrad");
+  refuse(!llvm::is_contained({Optimizer::AdamW, Optimizer::Adam, Optimizer::Sgd, Optimizer::Lion,
+                              Optimizer::RmsProp, Optimizer::Adagrad},
+                             o.update.optimizer),
+         "--optimizer " + std::string(wordOf(o.update.optimizer)),
+         "expected adamw, adam, sgd, lion, rmsprop or adagrad");
+  refuse(o.update.caution != autodiff::Caution::None, "--cautious", "leave it out");
 }
 
 /// What the command line and the file say of layouts, each by itself.
