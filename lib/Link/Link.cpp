@@ -7,7 +7,6 @@
 #include "lib/Support/TextFile.h"
 #include "lib/Support/ToolRun.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -222,10 +221,7 @@ void writeObjects(const std::string &file, ArrayRef<ObjectFile> objects) {
   std::vector<llvm::NewArchiveMember> members;
   for (const ObjectFile &object : objects)
     members.emplace_back(llvm::MemoryBufferRef(StringRef(object.data(), object.size()), "part.o"));
-  if (llvm::Error error = llvm::writeArchive(file, members, llvm::SymtabWritingMode::NoSymtab,
-                                             llvm::object::Archive::K_GNU, /*Deterministic=*/true,
-                                             /*Thin=*/false))
-    fail("{}: cannot be written: {}", file, llvm::toString(std::move(error)));
+  writeFile(file, archiveOf(members, llvm::SymtabWritingMode::NoSymtab)->getBuffer());
 }
 
 /// Links, and puts what is made at `place`.

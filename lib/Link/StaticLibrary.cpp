@@ -1,10 +1,10 @@
 #include "lib/Link/StaticLibrary.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/TextFile.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ObjCopy/CommonConfig.h"
 #include "llvm/ObjCopy/ConfigManager.h"
 #include "llvm/ObjCopy/ObjCopy.h"
-#include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
@@ -42,6 +42,13 @@ llvm::SmallVector<char, 0> copied(llvm::StringRef object, llvm::objcopy::ConfigM
 
 } // namespace
 
+std::unique_ptr<llvm::MemoryBuffer> archiveOf(llvm::ArrayRef<llvm::NewArchiveMember> members,
+                                              llvm::SymtabWritingMode names) {
+  return take(llvm::writeArchiveToBuffer(members, names, llvm::object::Archive::K_GNU, /*Deterministic=*/true,
+                                         /*Thin=*/false),
+              "an archive of objects");
+}
+
 void writeStaticLibrary(const std::string &object, const std::string &archive,
                         llvm::ArrayRef<std::string> own, llvm::ArrayRef<std::string> common) {
   auto whole = llvm::MemoryBuffer::getFile(object);
@@ -59,9 +66,7 @@ void writeStaticLibrary(const std::string &object, const std::string &archive,
   llvm::NewArchiveMember only;
   only.Buf = std::move(member);
   only.MemberName = "model.o";
-  check(llvm::writeArchive(archive, only, llvm::SymtabWritingMode::NormalSymtab, llvm::object::Archive::K_GNU,
-                           /*Deterministic=*/true, /*Thin=*/false),
-        archive);
+  writeText(archive, archiveOf(only, llvm::SymtabWritingMode::NormalSymtab)->getBuffer().str());
 }
 
 } // namespace kedge::link
