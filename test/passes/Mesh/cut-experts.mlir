@@ -2,6 +2,7 @@
 // RUN: kedge-opt %s --kedge-cut-experts=capacity=1.25 | FileCheck %s --check-prefix=ROOM
 // RUN: sed 's/ = \[2\]/ = [3]/' %s | not kedge-opt --kedge-cut-experts 2>&1 | FileCheck %s --check-prefix=THREE
 // RUN: sed 's/ = \[2\]/ = [1]/' %s | kedge-opt --kedge-cut-experts | FileCheck %s --check-prefix=ALONE
+// RUN: not kedge-opt %s --kedge-cut-experts=capacity=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 
 // Weights and biases of experts are those of the rank, and so is the gradient; what is between the products is computed where the
 // experts are: tokens go in and results come back, in each direction once.
@@ -33,6 +34,7 @@
 // ROOM: dist.dispatch {{.*}} -> tensor<15x3xf32>
 // THREE: error: @up has 4 experts, which 3 ranks along 'expert' do not divide: not available yet
 // ALONE-NOT: dist.dispatch
+// NEGATIVE: error: capacity = -1{{.*}}: expected a number that is not negative
 
 module attributes {dist.mesh = #dist.mesh<["expert"] = [2]>} {
   train.state parameter @up tensor<4x3x4xf32>
