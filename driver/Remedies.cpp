@@ -5,8 +5,8 @@
 #include "lib/Support/MemoryBudget.h"
 #include "lib/Support/Progress.h"
 #include "lib/Support/Reporter.h"
+#include "lib/Support/SideBySide.h"
 #include "passes/Autodiff/Optimizers.h"
-#include "passes/Base/SideBySide.h"
 #include "passes/Mesh/WideRegion.h"
 #include <algorithm>
 #include <fmt/format.h>

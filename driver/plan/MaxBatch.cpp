@@ -159,7 +159,7 @@ private:
   /// size, at least as much more as the precision.
   int64_t fullAt(const Tried &before, const Tried &one) const {
     if (!one.needs)
-      return 2 * one.size;
+      return std::min(2 * one.size, largestTried);
     int64_t size = one.even();
     if (const int64_t grown = before.needs ? one.needs->smallest - before.needs->smallest : 0; grown > 0)
       size = one.size -

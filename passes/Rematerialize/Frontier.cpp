@@ -1,5 +1,5 @@
 #include "passes/Rematerialize/Frontier.h"
-#include "passes/Base/SideBySide.h"
+#include "lib/Support/SideBySide.h"
 #include <algorithm>
 #include <cstdlib>
 #include <limits>

@@ -2,7 +2,7 @@
 #include "lib/Solver/Arena/PackingMemo.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Progress.h"
-#include "passes/Base/SideBySide.h"
+#include "lib/Support/SideBySide.h"
 #include "passes/Rematerialize/HostCopies.h"
 #include "passes/Rematerialize/LowerPeak.h"
 #include "passes/Rematerialize/PackSequence.h"

@@ -93,8 +93,8 @@ RematPlan rematerialize(const RematProblem &problem, const RematOptions &options
 /// computes them.
 std::vector<RematPlan> rematFront(const RematProblem &problem, const RematOptions &options);
 
-/// The smallest plan that some short walks find: in less than a tenth of the time of a front, and mostly a
-/// little larger than the last one of it. The budget in the options is ignored but for `feasible`.
+/// The smallest plan that some short walks from the starts find, in a part of the time of a front, whose last
+/// plan may be smaller or larger. The budget in the options is ignored but for `feasible`.
 RematPlan rematSmallest(const RematProblem &problem, const RematOptions &options);
 
 /// The last few fronts by what was asked for: the plan of a size that was looked for is planned again when it
