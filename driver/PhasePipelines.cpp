@@ -137,7 +137,7 @@ void PhasePipelines::addRematerialization(OpPassManager &manager) const {
 void PhasePipelines::addOffload(OpPassManager &manager) const {
   std::vector<Offload> states = options.memory.offload;
   std::erase_if(states, [](const Offload &entry) { return entry.kind == OffloadKind::Activations; });
-  if (!options.memory.offload.empty())
+  if (!states.empty())
     pipelines::addOffloadPipeline(manager, states, options.deviceName(), rt::physicalCores());
 }
 

@@ -7,8 +7,12 @@
 #include "lib/Support/Error.h"
 #include "lib/Support/Progress.h"
 #include "lib/Support/Reporter.h"
+#include "lib/Support/SideBySide.h"
 #include <algorithm>
 #include <cmath>
+#include <fmt/ranges.h>
+#include <llvm/ADT/STLExtras.h>
+#include <utility>
 
 namespace kedge::driver {
 namespace {
@@ -88,11 +92,10 @@ Tried tried(int64_t size, const CompileOptions &trial, bool isQuick) {
   return {size, budget.fits(), budget.needs()};
 }
 
-/// Where the line through the bytes of both meets the budget. One that moves the same end again and again is
-/// a bad guess.
-int64_t sizeBetween(const Tried &fitting, const Tried &tooLarge, int sameEnd) {
+/// Where the line through the bytes of both meets the budget; halfway where bytes are not known.
+int64_t sizeBetween(const Tried &fitting, const Tried &tooLarge) {
   const int64_t gap = tooLarge.size - fitting.size;
-  if (!fitting.needs || !tooLarge.needs || sameEnd >= 2)
+  if (!fitting.needs || !tooLarge.needs)
     return fitting.size + gap / 2;
   const double share =
       static_cast<double>(-fitting.missing()) / static_cast<double>(tooLarge.missing() - fitting.missing());
@@ -101,14 +104,14 @@ int64_t sizeBetween(const Tried &fitting, const Tried &tooLarge, int sameEnd) {
 }
 
 /// Looks for the largest size that fits: to within a 256th, or a 64th where searches find plans whose bytes
-/// differ by as much.
+/// differ by as much. There two sizes are tried side by side.
 class SizeSearch {
 public:
   SizeSearch(const char *what, const CompileOptions &options, Resize resize)
       : what(what), isQuick(canBeQuick(options)), resize(std::move(resize)) {}
 
   void run(int64_t first) {
-    bracket(first, isQuick ? kNearby : kPrecision);
+    bracket(std::min(first, largestTried), isQuick ? kNearby : kPrecision);
     if (isQuick)
       settle();
   }
@@ -120,39 +123,43 @@ private:
   static constexpr int64_t kNearby = 1, kSettled = 64, kPrecision = 256; ///< parts of the size
 
   int64_t partOf(int64_t precision) const { return std::max<int64_t>(1, fitting.size / precision); }
+  bool isOpen(int64_t precision) const {
+    return tooLarge.size - fitting.size > partOf(precision) && fitting.size < largestTried;
+  }
+  bool isBetween() const { return tooLarge.size <= largestTried; }
 
   /// Doubles from `first` on, or falls by eighths, until the size lies between two.
   void bracket(int64_t first, int64_t precision) {
-    int64_t next = std::min(first, largestTried);
-    int sameEnd = 0;
-    for (bool wasFitting = false; tooLarge.size - fitting.size > partOf(precision);) {
-      const bool fits = look(next, isQuick).fits;
-      sameEnd = fits == wasFitting ? sameEnd + 1 : 0;
-      wasFitting = fits;
-      if (tooLarge.size > largestTried)
-        next = std::min(2 * fitting.size, largestTried);
-      else if (fitting.size == 0)
-        next = std::max<int64_t>(1, tooLarge.size / 8);
-      else
-        next = sizeBetween(fitting, tooLarge, sameEnd);
+    for (int64_t next = first; !isBetween() && fitting.size < largestTried;
+         next = std::min(2 * fitting.size, largestTried))
+      look(isQuick ? std::vector{next, std::min(2 * next, largestTried)} : std::vector{next});
+    while (fitting.size == 0 && isOpen(precision))
+      look({std::max<int64_t>(1, tooLarge.size / 8)});
+    for (int sameEnd = 0; isOpen(precision);) {
+      // A line that moves the same end again and again is a bad guess.
+      const int64_t before = fitting.size, gap = tooLarge.size - fitting.size;
+      look({sameEnd < 2 ? sizeBetween(fitting, tooLarge) : before + gap / 2});
+      const bool movedFitting = fitting.size > before;
+      sameEnd = movedFitting == wasFitting ? sameEnd + 1 : 0;
+      wasFitting = movedFitting;
     }
   }
 
-  /// By searches for the smallest plan. They find smaller ones than the policies'.
+  /// By searches for the smallest plan, which find smaller ones than the policies'. So sizes that were too
+  /// large for those are open again.
   void settle() {
-    if (tooLarge.needs)
-      tooLarge = {largestTried + 1, false, std::nullopt};
+    isSettling = true;
     int64_t next = std::max<int64_t>(1, fitting.size);
-    int sameEnd = 0;
-    Tried before;
-    for (bool wasFitting = true;
-         tooLarge.size - fitting.size > partOf(kSettled) && fitting.size < largestTried;) {
-      const Tried one = look(next, false);
-      sameEnd = one.fits == wasFitting ? sameEnd + 1 : 0;
-      wasFitting = one.fits;
-      next = tooLarge.size > largestTried ? fullAt(before, one) : between(sameEnd);
-      before = one;
+    if (isBetween() && tooLarge.needs) {
+      next = std::max(next, sizeBetween(fitting, tooLarge));
+      tooLarge = {largestTried + 1, false, std::nullopt};
     }
+    while (!isBetween() && isOpen(kSettled)) {
+      look({next, std::min(next + std::max<int64_t>(1, next / 8), largestTried)});
+      next = fullAt(last.front(), last.back());
+    }
+    for (bool isNear = true; isOpen(kSettled); isNear = false)
+      look(isNear ? around(sizeBetween(fitting, tooLarge)) : thirds());
   }
 
   /// Where the line through both would fill the budget, or that through one and nothing; at most twice the
@@ -168,29 +175,52 @@ private:
     return std::min(std::clamp(size, one.size + partOf(kSettled), 2 * one.size), largestTried);
   }
 
-  int64_t between(int sameEnd) const {
-    const int64_t part = partOf(kSettled), least = fitting.size + part, most = tooLarge.size - part;
-    const int64_t size = sizeBetween(fitting, tooLarge, sameEnd);
-    return least < most ? std::clamp(size, least, most) : fitting.size + (tooLarge.size - fitting.size) / 2;
+  /// Two sizes with no more than the precision between them.
+  std::vector<int64_t> around(int64_t size) const {
+    const int64_t part = partOf(kSettled), lower = std::max(fitting.size + 1, size - part / 2);
+    return between(lower, lower + part);
+  }
+  std::vector<int64_t> thirds() const {
+    const int64_t third = (tooLarge.size - fitting.size) / 3;
+    return between(fitting.size + std::max<int64_t>(1, third), tooLarge.size - third);
+  }
+  std::vector<int64_t> between(int64_t lower, int64_t upper) const {
+    return upper < tooLarge.size && upper > lower ? std::vector{lower, upper} : std::vector{lower};
   }
 
-  Tried look(int64_t size, bool quickly) {
-    const ProgressStage stage(fmt::format("looking for the largest {}, trying {}", what, size), 0);
-    const Tried one = triedAbove(size, quickly);
-    (one.fits ? fitting : tooLarge) = one;
-    return one;
+  /// By rising size.
+  void look(const std::vector<int64_t> &sizes) {
+    const ProgressStage stage(
+        fmt::format("looking for the largest {}, trying {}", what, fmt::join(sizes, " and ")), 0);
+    std::vector<std::string> failures(sizes.size());
+    last.assign(sizes.size(), {});
+    if (sizes.size() == 1)
+      last.front() = triedAbove(sizes.front(), failures.front());
+    else
+      sideBySide(sizes.size(), [&](size_t i) { last[i] = triedAbove(sizes[i], failures[i]); });
+    endIfCancelled();
+    for (const auto &[one, failure] : llvm::zip_equal(last, failures))
+      take(one, failure);
   }
 
   /// Where a smaller size fits, one that the model does not take is too large.
-  Tried triedAbove(int64_t size, bool quickly) {
+  void take(const Tried &one, const std::string &failure) {
+    if (!one.fits && one.size > tooLarge.size)
+      return;
+    if (!failure.empty() && fitting.size == 0)
+      throw Error(failure);
+    if (!failure.empty() && !std::exchange(saidWhy, true))
+      note("no larger size: {}", failure);
+    (one.fits ? fitting : tooLarge) = one;
+    if (fitting.size > tooLarge.size)
+      tooLarge = {largestTried + 1, false, std::nullopt};
+  }
+
+  Tried triedAbove(int64_t size, std::string &failure) {
     try {
-      return tried(size, resize(size), quickly);
+      return tried(size, resize(size), isQuick && !isSettling);
     } catch (const Error &error) {
-      if (fitting.size == 0)
-        throw;
-      if (!saidWhy)
-        note("no larger size: {}", error.what());
-      saidWhy = true;
+      failure = error.what();
       return {size, false, std::nullopt};
     }
   }
@@ -198,7 +228,8 @@ private:
   const char *what;
   const bool isQuick;
   const Resize resize;
-  bool saidWhy = false;
+  bool saidWhy = false, isSettling = false, wasFitting = true;
+  std::vector<Tried> last; ///< that were looked at
   Tried fitting{0, true, std::nullopt}, tooLarge{largestTried + 1, false, std::nullopt};
 };
 
@@ -244,7 +275,7 @@ std::string whyNoLarger(const LargestSize &found) {
   const bool batch = !found.options.plan.maxBatchInput.empty();
   CompileOptions next = batch ? withBatch(found.options, size) : withLength(found.options, size);
   next.memory.frontier = next.plan.compare = false;
-  next.memory.plan.search = remat::PlanSearch::Quick;
+  next.memory.plan.search = remat::PlanSearch::Smallest; // by which it was found too large
   try {
     if (next.isPipelined()) {
       PipelinePlan plan(next);

@@ -9,15 +9,7 @@
 namespace kedge {
 namespace {
 
-class NoReporter : public Reporter {
-public:
-  void say(const Message &) override {}
-  void sayTogether(const std::string &, const std::vector<Message> &) override {}
-  void answer(const std::string &) override {}
-  void progress(const std::string &, double) override {}
-};
-
-NoReporter none;
+SilentReporter none;
 thread_local Reporter *current = &none;
 
 double now() {

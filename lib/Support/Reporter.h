@@ -30,8 +30,21 @@ public:
   virtual bool isCancelled() const { return false; }
 };
 
-/// The calling thread's: the innermost ReporterScope's. Without one, messages are lost, for a thread that
-/// helps another has nothing to say of its own.
+/// Loses what is said to it. It asks for an end when `asked`, of the thread that it works for, does.
+class SilentReporter : public Reporter {
+public:
+  explicit SilentReporter(const Reporter *asked = nullptr) : asked(asked) {}
+  void say(const Message &) override {}
+  void sayTogether(const std::string &, const std::vector<Message> &) override {}
+  void answer(const std::string &) override {}
+  void progress(const std::string &, double) override {}
+  bool isCancelled() const override { return asked && asked->isCancelled(); }
+
+private:
+  const Reporter *asked;
+};
+
+/// The calling thread's: the innermost ReporterScope's. Without one, messages are lost.
 Reporter &reporter();
 
 /// While it lives, the calling thread reports to `to`.

@@ -45,7 +45,8 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       FailureOr<FunctionPlan> plan = planFunction(function, constants, workspaceOf);
       if (failed(plan))
         return signalPassFailure();
-      giveTransfersTime(*plan);
+      if (fits())
+        giveTransfersTime(*plan);
       plans.push_back(std::move(*plan));
     }
     int64_t transient = 0, hostTransient = 0;
@@ -82,17 +83,23 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
       return true;
     const std::vector<solver::Buffer> roomy = transientsOf(plan.buffers, /*onHost=*/false);
     const std::vector<solver::Buffer> tight = transientsOf(before, /*onHost=*/false);
-    // Room that only the whole effort finds a place for is not worth it: most sets have none.
-    const int64_t left = bytesLeft();
-    const int64_t height = left > 0
-                               ? solver::PackingMemo::ofProcess().packCloser(roomy, left, alignment).height
-                               : packed(roomy, left).height;
-    const bool raises = height > solver::maxLoad(tight, alignment) && height > packed(tight, left).height;
-    if (raises)
+    if (raisesHeight(tight, roomy)) {
       plan.buffers = std::move(before);
-    else
-      addStatistic(statistic, held);
-    return !raises;
+      return false;
+    }
+    addStatistic(statistic, held);
+    return true;
+  }
+
+  /// Under a budget, room that a quick packing finds no place for is not worth more: most sets have none.
+  bool raisesHeight(const std::vector<solver::Buffer> &tight, const std::vector<solver::Buffer> &roomy) {
+    const int64_t left = bytesLeft(), load = solver::maxLoad(tight, alignment),
+                  roomyLoad = solver::maxLoad(roomy, alignment);
+    if (roomyLoad > load && roomyLoad > packed(tight, left).height)
+      return true;
+    const int64_t height = left > 0 ? solver::PackingMemo::ofProcess().packQuickly(roomy, alignment).height
+                                    : packed(roomy, left).height;
+    return height > load && height > packed(tight, left).height;
   }
 
   static std::vector<solver::Buffer> transientsOf(const std::vector<PlannedBuffer> &buffers, bool onHost) {
@@ -106,6 +113,11 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   /// Packing takes seconds in large models, so equal sets of buffers are packed once.
   solver::Packing packed(const std::vector<solver::Buffer> &transients, int64_t good) {
     return solver::PackingMemo::ofProcess().packWithin(transients, good, alignment);
+  }
+
+  bool fits() {
+    const sched::RecomputeAttr facts = sched::RecomputeNote(&getContext()).getAttr(getOperation());
+    return !facts || facts.getFits().getValue();
   }
 
   /// What the budget, or where nothing fits the smallest plan, leaves for the device's transient buffers; 0:

@@ -34,6 +34,8 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
         if (failed(begin(function, choices)))
           return signalPassFailure();
     const int64_t held = analysis::heldBytes(getOperation(), threads);
+    for (RecomputeChoice &choice : choices)
+      choice.bytes = choice.unconstrained = choice.smallest = ownBytes(choice, held);
     const RecomputeReference reference = recomputeReference(getOperation(), choices, held);
     const std::optional<int64_t> limit = limitBytes(held, reference);
     PlanChooser chooser(chooserOptions);
@@ -65,15 +67,24 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
     RecomputeChoice &choice = choices.emplace_back(RecomputeChoice{std::move(*graph)});
     choice.blocks = findBlocks(choice.graph);
     choice.sequence = choice.graph.problem.order;
-    choice.bytes = choice.unconstrained = choice.smallest =
-        chooserOptions.packsQuickly ? quickBytes(choice.graph.problem, choice.sequence)
-                                    : packedBytes(choice.graph.problem, choice.sequence);
+    choice.peak = solver::peakOf(choice.graph.problem, choice.sequence);
     for (int node : choice.sequence)
       choice.seconds += choice.graph.problem.nodes[node].cost;
     if (offload && failed(allowOffload(choice)))
       return failure();
     keepSmall(choice);
     return success();
+  }
+
+  /// Of the function's own order. Who looks for no more than a plan that fits needs no addresses of what does
+  /// not.
+  int64_t ownBytes(const RecomputeChoice &choice, int64_t held) const {
+    if (search != PlanSearch::Whole && budget.kind == MemoryBudget::Kind::Bytes &&
+        held + choice.peak > budget.bytes)
+      return choice.peak;
+    const std::vector<int> &order = choice.sequence;
+    return chooserOptions.packsQuickly ? quickBytes(choice.graph.problem, order)
+                                       : packedBytes(choice.graph.problem, order);
   }
 
   FailureOr<RecomputeGraph> graphOf(func::FuncOp function) {
@@ -88,7 +99,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
 
   /// Values worth a copy may go to host memory. Under --recompute none nothing else changes.
   LogicalResult allowOffload(RecomputeChoice &choice) {
-    std::vector<int64_t> values = offloadableValues(choice.graph, choice.unconstrained / 1024);
+    std::vector<int64_t> values = offloadableValues(choice.graph, choice.peak / 1024);
     if (hostLeft)
       values = withinBytes(choice.graph, std::move(values), *hostLeft);
     if (values.empty())
@@ -129,7 +140,7 @@ struct ChooseRecompute : impl::ChooseRecomputeBase<ChooseRecompute> {
       if (choice.graph.forward[node])
         peak = std::max(peak, bytes[step]);
     if (peak == 0)
-      peak = choice.unconstrained;
+      peak = choice.peak;
     std::vector<std::pair<int64_t, solver::RematNode *>> small;
     int64_t largest = 0;
     for (solver::RematNode &node : problem.nodes) {

@@ -72,7 +72,7 @@ PlanChooser::Plans PlanChooser::starts(const RecomputeChoice &choice) {
       add(rebuildLazily(choice.graph, dropped));
     for (int percent : {80, 60, 40, 20, 0})
       if (options.offload)
-        add(offloadLazily(choice.graph, dropped, choice.unconstrained / 100 * percent));
+        add(offloadLazily(choice.graph, dropped, choice.peak / 100 * percent));
   }
   return found;
 }
@@ -136,7 +136,7 @@ std::vector<int> PlanChooser::smallestPlan(const RecomputeChoice &choice, Plans 
   solver::RematOptions search;
   search.effort = options.effort;
   search.starts = std::move(starts);
-  return solver::rematSmallest(choice.graph.problem, search).sequence;
+  return solver::RematMemo::ofProcess().smallest(choice.graph.problem, search).sequence;
 }
 
 /// The one of the smallest peak that fits when it is packed. Returns the bytes of the smallest of those that

@@ -9,6 +9,7 @@ struct RecomputeChoice {
   RecomputeGraph graph;
   Blocks blocks = {};
   std::vector<int> sequence = {};
+  int64_t peak = 0; ///< of its own order, before it is packed
   int64_t bytes = 0, unconstrained = 0;
   int64_t smallest = 0; ///< of the smallest plan known
   double seconds = 0, added = 0, lowerBound = 0;

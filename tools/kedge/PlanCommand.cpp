@@ -21,6 +21,7 @@
 #include <charconv>
 #include <cstdio>
 #include <fmt/ranges.h>
+#include <future>
 
 namespace kedge::tool {
 
@@ -184,6 +185,19 @@ LargestSize withLargestSize(const CompileOptions &options) {
   return options.plan.maxSeqInput.empty() ? LargestSize{options} : longestSequence(options);
 }
 
+/// The plan, then why no larger size fits; both are looked for at once.
+int runPlanWithReasons(const LargestSize &found) {
+  std::future<std::string> reasons = std::async(std::launch::async, [&found, &asking = reporter()] {
+    SilentReporter silent(&asking);
+    const ReporterScope scope(silent);
+    return whyNoLarger(found);
+  });
+  const int exitCode = runPlan(found);
+  if (exitCode == 0)
+    reporter().sayTogether(reasons.get(), {});
+  return exitCode;
+}
+
 /// The plan of what --auto chooses, after the choices.
 int runJointly(const CompileOptions &given) {
   checkPrecisions(given);
@@ -271,9 +285,7 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
       checkBudgetToFill(options->plan.maxBatchInput.empty() ? "--max-seq" : "--max-batch",
                         options->memory.plan.budget);
     const LargestSize found = withLargestSize(*options);
-    exitCode = runPlan(found);
-    if (grows && exitCode == 0)
-      reporter().sayTogether(whyNoLarger(found), {});
+    exitCode = grows && found.size > 0 ? runPlanWithReasons(found) : runPlan(found);
   });
 }
 

@@ -49,19 +49,14 @@ Packing PackingMemo::packWithin(const std::vector<Buffer> &buffers, int64_t good
   options.align = align;
   if (good <= 0)
     return pack(buffers, options);
-  Packing closer = packCloser(buffers, good, align);
-  if (closer.height <= good)
-    return closer;
-  Packing whole = pack(buffers, options);
-  return whole.height < closer.height ? whole : closer;
-}
-
-Packing PackingMemo::packCloser(const std::vector<Buffer> &buffers, int64_t good, int64_t align) {
-  Packing quick = packQuickly(buffers, align);
-  if (quick.height <= good)
-    return quick;
-  Packing longer = packQuickly(buffers, align, closer);
-  return longer.height < quick.height ? longer : quick;
+  Packing best = packQuickly(buffers, align);
+  for (const bool isWhole : {false, true})
+    if (best.height > good) {
+      Packing other = isWhole ? pack(buffers, options) : packQuickly(buffers, align, closer);
+      if (other.height < best.height)
+        best = std::move(other);
+    }
+  return best;
 }
 
 std::optional<Packing> PackingMemo::find(size_t hash, const std::vector<Buffer> &buffers,

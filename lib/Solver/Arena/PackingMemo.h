@@ -29,9 +29,6 @@ public:
   /// The quick packing where it takes at most `good` bytes, else the closer one, else what the default effort
   /// finds, which is no higher. `good` 0: the default effort.
   Packing packWithin(const std::vector<Buffer> &buffers, int64_t good, int64_t align = 64);
-  /// The same without the default effort: the lower one of the quick packing and, above `good`, the closer
-  /// one.
-  Packing packCloser(const std::vector<Buffer> &buffers, int64_t good, int64_t align = 64);
   Counts counts() const;
 
 private:

@@ -216,29 +216,36 @@ RematMemo &RematMemo::ofProcess() {
 }
 
 std::vector<RematPlan> RematMemo::front(const RematProblem &problem, const RematOptions &options) {
+  return plans(fronts, rematFront, problem, options);
+}
+
+RematPlan RematMemo::smallest(const RematProblem &problem, const RematOptions &options) {
+  const Search search = [](const RematProblem &problem, const RematOptions &options) {
+    return std::vector{rematSmallest(problem, options)};
+  };
+  return plans(smallestPlans, search, problem, options).front();
+}
+
+std::vector<RematPlan> RematMemo::plans(Entries &entries, Search search, const RematProblem &problem,
+                                        const RematOptions &options) {
   if (options.timeLimit > 0)
-    return rematFront(problem, options);
-  if (std::optional<std::vector<RematPlan>> known = find(problem, options))
-    return *std::move(known);
-  std::vector<RematPlan> front = rematFront(problem, options);
+    return search(problem, options);
+  {
+    const std::lock_guard lock(mutex);
+    for (const Entry &entry : entries)
+      if (entry.answers(problem, options))
+        return entry.plans;
+  }
+  std::vector<RematPlan> found = search(problem, options);
   const std::lock_guard lock(mutex);
-  entries.push_back({problem, options, front});
+  entries.push_back({problem, options, found});
   entries.back().options.progress = nullptr;
   if (entries.size() > mostEntries)
     entries.pop_front();
-  return front;
+  return found;
 }
 
-std::optional<std::vector<RematPlan>> RematMemo::find(const RematProblem &problem,
-                                                      const RematOptions &options) {
-  const std::lock_guard lock(mutex);
-  for (const Entry &entry : entries)
-    if (entry.answers(problem, options))
-      return entry.front;
-  return std::nullopt;
-}
-
-/// The budget plays no part in a front.
+/// The budget plays no part in them but for `feasible`, which nobody asks of what is kept.
 bool RematMemo::Entry::answers(const RematProblem &other, const RematOptions &asked) const {
   return options.effort == asked.effort && options.share == asked.share && options.seed == asked.seed &&
          options.freeOrder == asked.freeOrder && options.starts == asked.starts && problem == other;

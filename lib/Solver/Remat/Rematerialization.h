@@ -97,28 +97,32 @@ std::vector<RematPlan> rematFront(const RematProblem &problem, const RematOption
 /// plan may be smaller or larger. The budget in the options is ignored but for `feasible`.
 RematPlan rematSmallest(const RematProblem &problem, const RematOptions &options);
 
-/// The last few fronts by what was asked for: the plan of a size that was looked for is planned again when it
-/// is shown. For several threads at once.
+/// The last few fronts and smallest plans by what was asked for: the plan of a size that was looked for is
+/// planned again when it is shown. For several threads at once. With a time limit each call searches.
 class RematMemo {
 public:
   static RematMemo &ofProcess();
 
-  /// As rematFront. With a time limit each call searches.
   std::vector<RematPlan> front(const RematProblem &problem, const RematOptions &options);
+  RematPlan smallest(const RematProblem &problem, const RematOptions &options);
 
 private:
   struct Entry {
     RematProblem problem;
     RematOptions options;
-    std::vector<RematPlan> front;
+    std::vector<RematPlan> plans;
     bool answers(const RematProblem &problem, const RematOptions &options) const;
   };
-  std::optional<std::vector<RematPlan>> find(const RematProblem &problem, const RematOptions &options);
+  using Entries = std::deque<Entry>;
+  using Search = std::vector<RematPlan> (*)(const RematProblem &, const RematOptions &);
+
+  std::vector<RematPlan> plans(Entries &entries, Search search, const RematProblem &problem,
+                               const RematOptions &options);
 
   static constexpr size_t mostEntries = 6;
 
   std::mutex mutex;
-  std::deque<Entry> entries;
+  Entries fronts, smallestPlans;
 };
 
 /// Another order of a sequence's runs, or of runs that cost no more, with no larger peak; each seed has its
