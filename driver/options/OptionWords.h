@@ -7,7 +7,7 @@ namespace kedge::driver {
 /// The C library of a program.
 enum class CLibrary { Shared, Static, Musl };
 /// What compile makes: the IR of a level, kernels as text, or a form of the program.
-enum class Emit { Onnx, Train, Schedule, Exec, Llvm, Ptx, Obj, Exe, Lib, Archive };
+enum class Emit { Onnx, Train, Schedule, Exec, Llvm, Ptx, C, Obj, Exe, Lib, Archive };
 constexpr bool isLibrary(Emit emit) { return emit >= Emit::Lib; }
 constexpr bool isLevel(Emit emit) { return emit <= Emit::Exec; }
 constexpr bool isProgram(Emit emit) { return emit >= Emit::Obj; }
@@ -24,16 +24,18 @@ template <> struct kedge::Words<kedge::driver::CLibrary> {
 
 template <> struct kedge::Words<kedge::driver::Emit> {
   using enum driver::Emit;
-  static constexpr Word<driver::Emit> list[] = {{Onnx, "onnx", "level 1"},
-                                                {Train, "train", "level 2"},
-                                                {Schedule, "schedule", "level 3"},
-                                                {Exec, "exec", "level 4"},
-                                                {Llvm, "llvm", "kernels, in LLVM's dialect"},
-                                                {Ptx, "ptx", "kernels of a GPU"},
-                                                {Obj, "obj", "an object file"},
-                                                {Exe, "exe", "a program"},
-                                                {Lib, "lib", "a library that learns within another program"},
-                                                {Archive, "archive", "the same as an archive"}};
+  static constexpr Word<driver::Emit> list[] = {
+      {Onnx, "onnx", "level 1"},
+      {Train, "train", "level 2"},
+      {Schedule, "schedule", "level 3"},
+      {Exec, "exec", "level 4"},
+      {Llvm, "llvm", "kernels, in LLVM's dialect"},
+      {Ptx, "ptx", "kernels of a GPU"},
+      {C, "c", "one file in C11 and its header, for machines without an operating system"},
+      {Obj, "obj", "an object file"},
+      {Exe, "exe", "a program"},
+      {Lib, "lib", "a library that learns within another program"},
+      {Archive, "archive", "the same as an archive"}};
 };
 
 template <> struct kedge::Words<kedge::driver::Replicas> {

@@ -6,9 +6,11 @@
 #include "driver/program/SharedKernels.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/abi/ProgramKeys.h"
+#include "lib/Export/C/KernelText.h"
 #include "lib/Export/Template/ExportTemplate.h"
 #include "lib/Link/Link.h"
 #include "lib/Support/Reporter.h"
+#include "passes/Lower/Cluster/MathLowering.h"
 #include "passes/Lower/Codegen/Codegen.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/SameFile.h"
@@ -95,10 +97,25 @@ void ProgramBuilder::compileKernels(ProgramParts &made) {
   made.kernels = std::move(*kernels);
 }
 
-ProgramParts ProgramBuilder::parts() {
+exporter::ProgramImageParts ProgramBuilder::image() {
   std::vector<uint8_t> data;
   const exporter::ProgramFacts program = facts(data);
-  exporter::ProgramImageParts image = exporter::programJson(module, program, std::move(data));
+  return exporter::programJson(module, program, std::move(data));
+}
+
+exporter::CFiles ProgramBuilder::inC(const std::string &name) {
+  const exporter::ProgramImageParts made = image();
+  const OwningOpRef<ModuleOp> kernels = compilation.kernels().clone();
+  if (failed(lower::lowerMath(*kernels)))
+    compilation.raise(options.model.model +
+                      ": not compiled: a mathematical function could not be taken apart");
+  const std::string json = made.json.dump();
+  return exporter::programInC({json, made.data.data(), made.data.size(), nullptr, nullptr},
+                              exporter::kernelsInC(*kernels), name);
+}
+
+ProgramParts ProgramBuilder::parts() {
+  exporter::ProgramImageParts image = this->image();
   if (!options.output.algorithms.empty())
     embedAlgorithms(options.output.algorithms, image.json);
   ProgramParts made;

@@ -3,6 +3,7 @@
 #include "driver/Compilation.h"
 #include "driver/program/LinkedKernels.h"
 #include "driver/program/SharedKernels.h"
+#include "lib/Export/C/ProgramText.h"
 #include "lib/Export/Program/ProgramJson.h"
 #include "lib/Support/FileCache.h"
 #include <map>
@@ -35,6 +36,8 @@ public:
   void linkLibrary(const std::string &output);
   /// The program's kernels and data as one object file, to be linked with the runtime.
   void emitObject(const std::string &output);
+  /// The program in C; `name` is a word that all its names begin with.
+  exporter::CFiles inC(const std::string &name);
   /// What link() makes an executable of.
   ProgramParts parts();
   /// Kernels as PTX with what ptxas says of them, for --emit ptx.
@@ -42,6 +45,7 @@ public:
 
 private:
   std::vector<std::string> launchedKernels();
+  exporter::ProgramImageParts image();
   exporter::ProgramFacts facts(std::vector<uint8_t> &data);
   void compileKernels(ProgramParts &made);
   /// Generates the GPU's code, appends it to the program's data and tells where it is.

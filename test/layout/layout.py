@@ -45,6 +45,7 @@ ALLOWED = {
     "Export/Template": ["Support", "Model"],
     "Export/Onnx": LANGUAGE + ["Model", "Interpret", "Export/Template"],
     "Export/Plan": LANGUAGE + ["Analysis"],
+    "Export/C": LANGUAGE + RUNTIME_FACTS,
     "Export/Program": LANGUAGE + ["Interpret", "abi", "runtime/format"],
     "Link": ["Support"],
     "passes/Base": ["Support", "runtime/io"],

@@ -19,7 +19,9 @@
 #include "tools/kedge/Commands.h"
 #include "tools/kedge/DeepSpeedFlags.h"
 #include "tools/kedge/SavedCommand.h"
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fmt/ranges.h>
 
 namespace kedge::tool {
@@ -95,8 +97,41 @@ void checkText(const CompileOptions &options) {
         given, wordOf(options.output.emit));
 }
 
+/// The word that names in the file begin with.
+std::string checkC(const CompileOptions &options) {
+  if (options.onGpu())
+    fail("--emit c is for processors, found --target {}; leave it out", options.machine.target);
+  if (options.model.ranks != std::vector<int64_t>{1})
+    fail("--emit c: it learns in one process, found --ranks {}; leave it out",
+         fmt::join(options.model.ranks, ","));
+  if (!options.machine.cpus.empty())
+    fail("--emit c is for all processors, found --cpu {}; leave it out",
+         fmt::join(options.machine.cpus, ","));
+  const std::filesystem::path path = options.output.path;
+  const std::string name = path.stem().string();
+  const bool isWord =
+      !name.empty() && !isdigit(static_cast<unsigned char>(name[0])) &&
+      std::all_of(name.begin(), name.end(), [](unsigned char c) { return isalnum(c) || c == '_'; });
+  if (path.extension() != ".c" || !isWord)
+    fail("-o {}: expected NAME.c, where NAME is a word in C: names in the file begin with it",
+         options.output.path);
+  return name;
+}
+
+void writeC(Compilation &compilation, const CompileOptions &options, const std::string &name) {
+  const exporter::CFiles files = ProgramBuilder(compilation, options, nullptr).inC(name);
+  writeText(std::filesystem::path(options.output.path).replace_extension(".h").string(), files.header);
+  writeText(options.output.path, files.source);
+}
+
 int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
   checkText(options);
+  const bool isC = options.output.emit == Emit::C;
+  if (isC && !options.output.embedWeights) {
+    CompileOptions whole = options;
+    whole.output.embedWeights = true;
+    return runCompile(whole, cache);
+  }
   if (options.joint.on) {
     const JointAnswer answer = planJointly(options);
     reporter().sayTogether(jointText(answer.report, options.joint.explains), {});
@@ -108,11 +143,12 @@ int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
     fail("--precision {}: expected one precision, found {}; kedge plan --compare plans several side by side",
          fmt::join(wordsOf(options.precisions), ","), options.precisions.size());
   const bool object = options.output.emit == Emit::Obj, library = isLibrary(options.output.emit);
-  if ((options.output.emit == Emit::Exe || object || library) && options.output.path.empty() &&
+  if ((options.output.emit == Emit::Exe || isC || object || library) && options.output.path.empty() &&
       !options.output.printPipeline)
-    fail("compile needs -o {}", object ? "FILE.o" : library ? "DIR/NAME" : "PROGRAM");
+    fail("compile needs -o {}", object ? "FILE.o" : isC ? "NAME.c" : library ? "DIR/NAME" : "PROGRAM");
   checkProcessors(options);
   checkLibc(options);
+  const std::string word = isC && !options.output.printPipeline ? checkC(options) : "";
   if (options.output.emit == Emit::Ptx && !options.onGpu())
     fail("--emit ptx needs --target cuda");
   if (!options.output.algorithms.empty() && !options.onGpu())
@@ -158,6 +194,8 @@ int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
   const BudgetCheck budget(compilation.module(), options);
   if (!budget.fits())
     return budget.sayWhyNothingFits(remediesText(options)), 2;
+  if (isC)
+    return writeC(compilation, options, word), 0;
   ProgramBuilder program(compilation, options, cache.files());
   if (object)
     program.emitObject(options.output.path);

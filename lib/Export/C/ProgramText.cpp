@@ -1,0 +1,419 @@
+#include "lib/Export/C/ProgramText.h"
+#include "lib/Export/C/LibraryText.h"
+#include "lib/Support/Error.h"
+#include "runtime/format/Convert.h"
+#include <algorithm>
+#include <cstring>
+#include <fmt/ranges.h>
+
+namespace kedge::exporter {
+namespace {
+
+using rt::ArenaSlot, rt::CompiledOptions, rt::DType, rt::dtypeName, rt::dtypeSize, rt::Function,
+    rt::InputSpec, rt::Launch, rt::LossKind, rt::Program, rt::ProgramImage, rt::ResultSlot, rt::ScalarSlot,
+    rt::shapeText, rt::State, rt::StateInit;
+
+std::string typeOf(DType type) {
+  switch (type) {
+  case DType::F32:
+    return "float";
+  case DType::F64:
+    return "double";
+  case DType::I8:
+    return "int8_t";
+  case DType::I16:
+    return "int16_t";
+  case DType::I32:
+    return "int32_t";
+  case DType::I64:
+    return "int64_t";
+  case DType::Bool:
+  case DType::U8:
+    return "uint8_t";
+  case DType::U16:
+    return "uint16_t";
+  case DType::U32:
+    return "uint32_t";
+  case DType::U64:
+    return "uint64_t";
+  default:
+    fail("--emit c: tensors of {} are not available yet; leave out --precision and --quantize",
+         dtypeName(type));
+  }
+}
+
+struct Formula {
+  const char *name, *text;
+};
+/// As runtime/train/Schedule.cpp has them; `rates` and `update`, the number of this update from 1, are there.
+constexpr Formula kScalars[] = {
+    {"lr", "rates->lr"},
+    {"beta1", "rates->beta1"},
+    {"beta2", "rates->beta2"},
+    {"exact_lr", "rates->lr"},
+    {"exact_beta1", "rates->beta1"},
+    {"exact_beta2", "rates->beta2"},
+    {"one_minus_beta1", "1 - rates->beta1"},
+    {"one_minus_beta2", "1 - rates->beta2"},
+    {"eps", "rates->eps"},
+    {"weight_decay", "rates->weight_decay"},
+    {"momentum", "rates->momentum"},
+    {"lr_decay", "rates->lr * rates->weight_decay"},
+    {"step", "update - 1"},
+    {"optimizer_step", "update"},
+    {"bias_correction1", "1 - pow(rates->beta1, update)"},
+    {"bias_correction2_sqrt", "sqrt(1 - pow(rates->beta2, update))"},
+    {"step_size", "rates->lr / (1 - pow(rates->beta1, update))"},
+    {"adafactor_mix", "pow(update, -0.8)"},
+    {"inverse_sqrt_step", "1 / sqrt(update)"},
+    {"adopt_clip", "pow(update - 1, 0.25)"},
+    {"clip_norm", "rates->clip_norm"},
+    {"seed", "rates->seed"},
+    {"micro", "0"},
+    {"row_base", "0"},
+    {"rank", "0"},
+};
+
+std::string joined(const std::vector<std::string> &parts) {
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+class ProgramWriter {
+public:
+  ProgramWriter(const ProgramImage &image, const std::string &kernels, const std::string &name)
+      : image(image), program(rt::parseProgram(image.json)), kernels(kernels), name(name) {
+    expectSupported();
+  }
+
+  CFiles write() {
+    std::string functions = initialValues();
+    for (const auto &[key, function] : program.functions)
+      functions += launches(function);
+    functions += scalars() + start() + run("step", "step") + run("evaluate", "eval") + prediction();
+    return {sourceOf(functions), header()};
+  }
+
+private:
+  void expectSupported() const {
+    if (program.options.accumulate != 1 || !program.function("step"))
+      fail("--emit c: --accumulate is not available yet; leave it out");
+    if (program.options.loss == LossKind::None)
+      fail("--emit c: models with TrainingInfoProto are not available yet");
+    if (program.hostArenaBytes > 0)
+      fail("--emit c: --offload has no other memory to go to; leave it out");
+    if (program.options.schedule.schedule)
+      fail("--emit c: the caller sets the learning rate; leave out --schedule");
+    for (const State &state : program.states)
+      if (state.encoding || state.shard || state.init.kind == StateInit::Kind::Uniform ||
+          state.init.kind == StateInit::Kind::Normal)
+        fail("--emit c: '{}' is {}, which is not available yet", state.name,
+             state.encoding ? "held in few bits" : "drawn at random");
+  }
+
+  /// The values of states that do not begin with zeros, as the arena has them.
+  std::string initialValues() {
+    std::string text;
+    for (size_t at = 0; at < program.states.size(); ++at) {
+      const State &state = program.states[at];
+      if (state.init.kind != StateInit::Kind::Data || state.desc.elements() == 0)
+        continue;
+      std::vector<char> bytes(state.desc.bytes());
+      rt::transpose(bytes.data(), state.desc.type, state.desc.shape, image.data + state.init.offset,
+                    state.init.type, state.init.perm);
+      text += fmt::format("/* {} */\nstatic const {} values{}[] = {{{}}};\n", state.name,
+                          unsignedOf(state.desc.type), at, numbers(bytes, dtypeSize(state.desc.type)));
+    }
+    return text;
+  }
+
+  static std::string unsignedOf(DType type) { return fmt::format("uint{}_t", 8 * dtypeSize(type)); }
+
+  /// The bits of each element: they are what they are on machines of either order of bytes.
+  static std::string numbers(const std::vector<char> &bytes, size_t size) {
+    constexpr size_t perLine = 12;
+    std::string text;
+    for (size_t at = 0; at < bytes.size(); at += size) {
+      uint64_t bits = 0;
+      std::memcpy(&bits, bytes.data() + at, size);
+      text +=
+          (at ? "," : "") + std::string(at / size % perLine == 0 ? "\n  " : " ") + fmt::format("{:#x}", bits);
+    }
+    return text;
+  }
+
+  std::string place(uint64_t offset) const { return fmt::format("((char *){}_arena + {})", name, offset); }
+
+  std::string launches(const Function &function) {
+    std::string text = fmt::format("static void run_{}(void) {{\n", function.name);
+    for (const Launch &launch : function.launches) {
+      std::vector<std::string> address;
+      for (const uint64_t offset : launch.args)
+        address.push_back(place(offset));
+      if (launch.isLinked)
+        fail("--emit c: {} of a plugin is not available yet", launch.library);
+      if (!launch.kernel.empty())
+        text += fmt::format("  {{ char *const args[] = {{{}}}; {}(args, 0, {}); }}\n", joined(address),
+                            launch.kernel, launch.iterations);
+      else
+        text += libraryText(launch, address, helpers);
+    }
+    return text + "}\n\n";
+  }
+
+  std::string scalars() const {
+    std::string text =
+        "static void set_scalars(void) {\n  const struct rates *rates = &" + name +
+        "_rates;\n  const double update = (double)(steps + 1);\n  (void)rates, (void)update;\n";
+    for (const ScalarSlot &slot : program.scalars) {
+      const auto known = std::find_if(std::begin(kScalars), std::end(kScalars),
+                                      [&](const Formula &f) { return slot.name == f.name; });
+      std::string formula = known == std::end(kScalars) ? "" : known->text;
+      if (slot.name == "nominal_items")
+        formula = fmt::format("{:a}", program.options.nominalItems);
+      if (formula.empty())
+        fail("--emit c: the scalar '{}' of the update is not available yet", slot.name);
+      text += fmt::format("  {{ const {0} value = ({0})({1}); memcpy({2}, &value, sizeof value); }}\n",
+                          typeOf(slot.type), formula, place(slot.offset));
+    }
+    size_t at = text.find("struct rates");
+    text.replace(at, strlen("struct rates"), fmt::format("struct {}_rates", name));
+    return text + "}\n\n";
+  }
+
+  std::string start() const {
+    const CompiledOptions &o = program.options;
+    std::string text = fmt::format("void {0}_start(void) {{\n  memset({0}_arena, 0, {1});\n  steps = 0;\n",
+                                   name, program.persistentBytes);
+    for (size_t at = 0; at < program.states.size(); ++at) {
+      const State &state = program.states[at];
+      if (state.desc.elements() == 0)
+        continue;
+      if (state.init.kind == StateInit::Kind::Data)
+        text += fmt::format("  memcpy({}, values{}, sizeof values{});\n", place(state.offset), at, at);
+      if (state.init.kind == StateInit::Kind::Fill)
+        text += fmt::format("  for (int64_t i = 0; i < {0}; ++i) {{ const {1} value = ({1}){2:a}; memcpy({3} "
+                            "+ i * {4}, &value, {4}); }}\n",
+                            state.desc.elements(), typeOf(state.desc.type), state.init.value,
+                            place(state.offset), dtypeSize(state.desc.type));
+    }
+    for (const char *function : {"init", "restore"})
+      if (program.function(function))
+        text += fmt::format("  run_{}();\n", function);
+    return fmt::format("struct {}_rates {}_rates = {{{:a}, {:a}, {:a}, {:a}, {:a}, {:a}, {:a}, {}}};\n\n",
+                       name, name, o.lr, o.beta1, o.beta2, o.eps, o.weightDecay, o.momentum, o.clipNorm,
+                       o.seed) +
+           text + "}\n\n";
+  }
+
+  std::string parameters(bool withLabels) const {
+    std::vector<std::string> list;
+    for (const InputSpec &input : program.inputs)
+      if (withLabels || !input.labels)
+        list.push_back(fmt::format("const {} *{}", typeOf(input.desc.type), word(input.name)));
+    return joined(list);
+  }
+
+  /// Integers outside of what the model takes are found before anything changes.
+  std::string inputs(const Function &function) const {
+    std::string text;
+    size_t number = 0;
+    for (const InputSpec &input : program.inputs) {
+      ++number;
+      const auto slot = std::find_if(function.inputs.begin(), function.inputs.end(),
+                                     [&](const ArenaSlot &s) { return s.name == input.name; });
+      if (slot == function.inputs.end())
+        continue;
+      if (input.lo || input.hi)
+        text += fmt::format("  for (int64_t i = 0; i < {}; ++i)\n    if ({})\n      return {};\n",
+                            input.desc.elements(), outside(input), number);
+    }
+    number = 0;
+    for (const InputSpec &input : program.inputs) {
+      const auto slot = std::find_if(function.inputs.begin(), function.inputs.end(),
+                                     [&](const ArenaSlot &s) { return s.name == input.name; });
+      if (slot == function.inputs.end())
+        continue;
+      text +=
+          fmt::format("  memcpy({}, {}, {});\n", place(slot->offset), word(input.name), input.desc.bytes());
+    }
+    return text;
+  }
+
+  static std::string outside(const InputSpec &input) {
+    const std::string value = fmt::format("{}[i]", word(input.name));
+    std::vector<std::string> bounds;
+    if (input.lo)
+      bounds.push_back(fmt::format("{} < {}", value, *input.lo));
+    if (input.hi)
+      bounds.push_back(fmt::format("{} > {}", value, *input.hi));
+    std::string text = fmt::format("({})", fmt::join(bounds, " || "));
+    for (const int64_t allowed : input.allowed)
+      text += fmt::format(" && {} != {}", value, allowed);
+    return text;
+  }
+
+  std::string run(const std::string &shown, const std::string &key) const {
+    const Function *function = program.function(key);
+    if (!function)
+      return "";
+    std::string text =
+        fmt::format("int {0}_{1}({2}, struct {0}_result *result) {{\n", name, shown, parameters(true));
+    text += inputs(*function) + fmt::format("  set_scalars();\n  run_{}();\n", function->name);
+    if (key == "step")
+      text += "  ++steps;\n";
+    text += "  if (result) {\n    double loss = 0, items = " + fmt::format("{:a};\n", itemsOf());
+    text += lossOf(key) + "    result->loss = loss / items;\n    result->grad_norm = NAN;\n";
+    if (const ResultSlot *norm = program.result(key, "grad_norm"))
+      text += fmt::format("    {{ float norm; memcpy(&norm, {}, sizeof norm); result->grad_norm = norm; }}\n",
+                          place(norm->offset));
+    return text + "  }\n  return 0;\n}\n\n";
+  }
+
+  double itemsOf() const {
+    return program.options.loss == LossKind::Mean ? 1 : program.options.itemsPerBatch;
+  }
+
+  std::string sumOf(const ResultSlot &slot, const char *to) const {
+    return fmt::format("    {0} = 0;\n    for (int i = 0; i < {1}; ++i) {{ {2} part; memcpy(&part, {3} + i * "
+                       "{4}, {4}); {0} += (double)part; }}\n",
+                       to, slot.desc.elements(), typeOf(slot.desc.type), place(slot.offset),
+                       dtypeSize(slot.desc.type));
+  }
+
+  /// Evaluation has sums a row.
+  std::string lossOf(const std::string &key) const {
+    std::string text;
+    for (const char *result : {"loss_rows", "loss_sum"})
+      if (const ResultSlot *slot = program.result(key, result)) {
+        text += sumOf(*slot, "loss");
+        break;
+      }
+    for (const char *result : {"item_rows", "items"})
+      if (const ResultSlot *slot = program.result(key, result)) {
+        text += sumOf(*slot, "items");
+        break;
+      }
+    return text;
+  }
+
+  const Function *predicting() const {
+    const Function *function = program.function("predict");
+    return function ? function : program.function("eval");
+  }
+
+  std::string predictionHead() const {
+    std::vector<std::string> outputs;
+    for (const ArenaSlot &output : predicting()->outputs)
+      outputs.push_back(fmt::format("{} *{}", typeOf(output.desc.type), word(output.name) + "_out"));
+    return fmt::format("int {}_predict({}{}{})", name, parameters(false), outputs.empty() ? "" : ", ",
+                       joined(outputs));
+  }
+
+  std::string prediction() const {
+    const Function *function = predicting();
+    if (!function)
+      return "";
+    Function withoutLabels = *function;
+    std::erase_if(withoutLabels.inputs, [&](const ArenaSlot &slot) {
+      const InputSpec *input = program.input(slot.name);
+      return input && input->labels;
+    });
+    std::string text = predictionHead() + " {\n" + inputs(withoutLabels) + "  set_scalars();\n" +
+                       fmt::format("  run_{}();\n", function->name);
+    for (const ArenaSlot &output : function->outputs) {
+      if (output.afterLaunch >= 0)
+        fail("--emit c: outputs in parts ('{}') are not available yet; leave out --logits-chunk",
+             output.name);
+      text += fmt::format("  if ({0}_out)\n    memcpy({0}_out, {1}, {2});\n", word(output.name),
+                          place(output.offset), output.desc.bytes());
+    }
+    return text + "  return 0;\n}\n";
+  }
+
+  /// A word in C.
+  static std::string word(const std::string &text) {
+    std::string made = text;
+    for (char &letter : made)
+      if (!isalnum(static_cast<unsigned char>(letter)))
+        letter = '_';
+    return isdigit(static_cast<unsigned char>(made[0])) ? "_" + made : made;
+  }
+
+  std::string sourceOf(const std::string &functions) const {
+    return fmt::format("/* Made by kedge compile --emit c; {0}.h says what it does. Products and sums are "
+                       "not to be joined:\n"
+                       "   compile with -ffp-contract=off where results are to be equal on all machines. */\n"
+                       "#include \"{0}.h\"\n#include <math.h>\n#include <stddef.h>\n#include <string.h>\n\n"
+                       "_Alignas(64) unsigned char {0}_arena[{1}];\nstatic int64_t steps;\n\n",
+                       name, program.arenaBytes) +
+           helperText(helpers) + kernels + functions +
+           fmt::format("int64_t {0}_steps(void) {{ return steps; }}\nvoid {0}_go_on(int64_t done) {{ steps = "
+                       "done; }}\n",
+                       name);
+  }
+
+  std::string header() const {
+    std::string text = fmt::format(
+        "/* {0}: learns and predicts in {1} bytes, without an operating system. Made by kedge compile --emit "
+        "c.\n"
+        "   Not for several threads at once. */\n#ifndef {0}_h\n#define {0}_h\n#include <stdint.h>\n\n"
+        "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
+        "enum {{ {0}_batch = {2} }};\n\n"
+        "/* All of its memory. Its first {0}_kept bytes and {0}_steps() are what goes on after a pause: put "
+        "them back\n"
+        "   after {0}_start(), then call {0}_go_on(). */\n"
+        "enum {{ {0}_kept = {3} }};\nextern unsigned char {0}_arena[{1}];\n"
+        "int64_t {0}_steps(void);\nvoid {0}_go_on(int64_t steps);\n\n"
+        "/* Of the steps to come; what was compiled in until it is changed. */\n"
+        "struct {0}_rates {{\n  double lr, beta1, beta2, eps, weight_decay, momentum, clip_norm;\n  int64_t "
+        "seed;\n}};\n"
+        "extern struct {0}_rates {0}_rates;\n\n"
+        "/* grad_norm: of all gradients together, before they are clipped; NAN where there are none. */\n"
+        "struct {0}_result {{\n  double loss, grad_norm;\n}};\n\n"
+        "/* Weights of the model, as it was compiled; call it once. */\nvoid {0}_start(void);\n\n",
+        name, program.arenaBytes, program.options.batch, program.persistentBytes);
+    text += shapes();
+    text += fmt::format("/* A step on {0}_batch rows, and the loss of such rows without one. Each returns 0, "
+                        "or the number of the input (from\n"
+                        "   1) that has a value that the model does not take; nothing has changed then. "
+                        "`result` may be 0. */\n"
+                        "int {0}_step({1}, struct {0}_result *result);\nint {0}_evaluate({1}, struct "
+                        "{0}_result *result);\n\n",
+                        name, parameters(true));
+    if (predicting())
+      text += "/* Outputs of the model; those that are 0 are not written. */\n" + predictionHead() + ";\n\n";
+    return text + "#ifdef __cplusplus\n}\n#endif\n#endif\n";
+  }
+
+  std::string shapes() const {
+    std::string text;
+    for (const InputSpec &input : program.inputs)
+      text += fmt::format("/* {}: {} {} */\n", word(input.name), typeOf(input.desc.type),
+                          shapeText(input.desc.shape));
+    if (predicting())
+      for (const ArenaSlot &output : predicting()->outputs)
+        text += fmt::format("/* {}_out: {} {} */\n", word(output.name), typeOf(output.desc.type),
+                            shapeText(output.desc.shape));
+    text += fmt::format("/* Tensors of the model: name in the file, type, shape, place. Those that are "
+                        "stored transposed have a note. */\n");
+    for (const State &state : program.states)
+      if (!state.onnxName.empty())
+        text += fmt::format("#define {0}_{1} (({2} *)(void *)({0}_arena + {3})) /* {4}, {5}{6} */\n", name,
+                            word(state.onnxName), typeOf(state.desc.type), state.offset, state.onnxName,
+                            shapeText(state.desc.shape), state.perm.empty() ? "" : ", transposed");
+    return text + "\n";
+  }
+
+  const ProgramImage &image;
+  const Program program;
+  const std::string &kernels, &name;
+  std::set<std::string> helpers;
+};
+
+} // namespace
+
+CFiles programInC(const ProgramImage &image, const std::string &kernels, const std::string &name) {
+  return ProgramWriter(image, kernels, name).write();
+}
+
+} // namespace kedge::exporter
