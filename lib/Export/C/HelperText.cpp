@@ -104,7 +104,10 @@ constexpr char kPool[] = R"(/* Windows over planes of up to three dimensions. */
 struct kedge_pool {
   int64_t planes, in[3], out[3], kernel[3], stride[3], dilation[3], pad[3];
 };
-/* The first largest element of window o in a plane; -1: the window is empty. NaN is larger than all. */
+)";
+
+constexpr char kMaxPool[] =
+    R"(/* The first largest element of window o in a plane; -1: the window is empty. NaN is larger than all. */
 static inline int64_t kedge_largest(const struct kedge_pool *p, const float *x, int64_t o0, int64_t o1, int64_t o2) {
   int64_t best = -1;
   for (int64_t d = 0; d < p->kernel[0]; ++d)
@@ -230,6 +233,139 @@ constexpr char kConvFilters[] =
 }
 )";
 
+constexpr char kAttention[] = R"(/* Place of element (b, h, t, d): offset + b batch + h head + t row + d. */
+struct kedge_view {
+  int64_t offset, batch, head, row;
+};
+struct kedge_attention {
+  int64_t batch, heads, group, queries, keys, depth, value_depth, left, right;
+  float scale, softcap;
+  struct kedge_view q, k, v, o, mask; /* mask: strides of batch, head, query and key */
+  int mask_kind;                      /* 0: none, 1: bytes that are 0 where a key is hidden, 2: floats to be added */
+};
+static inline int64_t kedge_at(struct kedge_view v, int64_t b, int64_t h, int64_t t) {
+  return v.offset + b * v.batch + h * v.head + t * v.row;
+}
+static inline float kedge_inner(const float *a, const float *b, int64_t n) {
+  float sum = 0;
+  for (int64_t i = 0; i < n; ++i)
+    sum = fmaf(a[i], b[i], sum);
+  return sum;
+}
+/* The score before it is masked, and in `masked` as it is. */
+static inline float kedge_score(const struct kedge_attention *p, const float *q, const float *k, const void *mask, int64_t b,
+                                int64_t h, int64_t i, int64_t j, float *masked) {
+  float score = p->scale * kedge_inner(q + kedge_at(p->q, b, h, i), k + kedge_at(p->k, b, h / p->group, j), p->depth);
+  if (p->softcap > 0)
+    score = p->softcap * tanhf(score / p->softcap);
+  *masked = score;
+  const int64_t at = b * p->mask.offset + h * p->mask.batch + i * p->mask.head + j * p->mask.row;
+  if (i - j > p->left || j - i > p->right || (p->mask_kind == 1 && !((const uint8_t *)mask)[at]))
+    *masked = -INFINITY;
+  else if (p->mask_kind == 2)
+    *masked += ((const float *)mask)[at];
+  return score;
+}
+)";
+
+constexpr char kAttentionForward[] =
+    R"(static void kedge_attention(const struct kedge_attention *p, const float *q, const float *k, const float *v, const void *mask,
+                            const float *sinks, float *o, float *lse) {
+  for (int64_t b = 0; b < p->batch; ++b)
+    for (int64_t h = 0; h < p->heads; ++h)
+      for (int64_t i = 0; i < p->queries; ++i, ++lse) {
+        float top = sinks ? sinks[h] : -INFINITY, sum = 0, score;
+        for (int64_t j = 0; j < p->keys; ++j) {
+          kedge_score(p, q, k, mask, b, h, i, j, &score);
+          top = score > top ? score : top;
+        }
+        float *to = o + kedge_at(p->o, b, h, i);
+        memset(to, 0, (size_t)p->value_depth * sizeof(float));
+        *lse = top;
+        if (top == -INFINITY)
+          continue;
+        for (int64_t j = 0; j < p->keys; ++j) {
+          kedge_score(p, q, k, mask, b, h, i, j, &score);
+          const float weight = expf(score - top), *from = v + kedge_at(p->v, b, h / p->group, j);
+          sum += weight;
+          for (int64_t d = 0; d < p->value_depth; ++d)
+            to[d] = fmaf(weight, from[d], to[d]);
+        }
+        sum += sinks ? expf(sinks[h] - top) : 0;
+        for (int64_t d = 0; d < p->value_depth; ++d)
+          to[d] /= sum;
+        *lse += logf(sum);
+      }
+}
+)";
+
+constexpr char kAttentionGradient[] =
+    R"(/* dq, dk and dv are zero at first. */
+static void kedge_attention_grad(const struct kedge_attention *p, const float *d_o, const float *q, const float *k, const float *v,
+                                 const float *o, const float *lse, const void *mask, float *dq, float *dk, float *dv) {
+  for (int64_t b = 0; b < p->batch; ++b)
+    for (int64_t h = 0; h < p->heads; ++h)
+      for (int64_t i = 0; i < p->queries; ++i, ++lse) {
+        const float *up = d_o + kedge_at(p->o, b, h, i), *from_q = q + kedge_at(p->q, b, h, i);
+        const float delta = kedge_inner(up, o + kedge_at(p->o, b, h, i), p->value_depth);
+        float *to_q = dq + kedge_at(p->q, b, h, i);
+        for (int64_t j = 0; j < p->keys && *lse != -INFINITY; ++j) {
+          float masked;
+          const float score = kedge_score(p, q, k, mask, b, h, i, j, &masked), weight = expf(masked - *lse);
+          if (weight == 0)
+            continue;
+          const int64_t at_k = kedge_at(p->k, b, h / p->group, j), at_v = kedge_at(p->v, b, h / p->group, j);
+          float change = weight * (kedge_inner(up, v + at_v, p->value_depth) - delta);
+          if (p->softcap > 0)
+            change *= 1 - score / p->softcap * (score / p->softcap);
+          change *= p->scale;
+          for (int64_t d = 0; d < p->value_depth; ++d)
+            dv[at_v + d] = fmaf(weight, up[d], dv[at_v + d]);
+          for (int64_t d = 0; d < p->depth; ++d) {
+            dk[at_k + d] = fmaf(change, from_q[d], dk[at_k + d]);
+            to_q[d] = fmaf(change, k[at_k + d], to_q[d]);
+          }
+        }
+      }
+}
+)";
+
+constexpr char kAverage[] =
+    R"(/* y = averages of x, or with `is_gradient`: dx = their gradient, x is dy then. ends: padding behind. */
+static void kedge_average_pool(const struct kedge_pool *p, const int64_t ends[3], int counts_padding, int is_gradient,
+                               const float *x, float *to) {
+  const int64_t in = p->in[0] * p->in[1] * p->in[2], out = p->out[0] * p->out[1] * p->out[2],
+                taps = p->kernel[0] * p->kernel[1] * p->kernel[2];
+  if (is_gradient)
+    memset(to, 0, (size_t)(p->planes * in) * sizeof(float));
+  for (int64_t window = 0; window < p->planes * out; ++window) {
+    const int64_t plane = window / out, o = window % out,
+                  place[3] = {o / p->out[2] / p->out[1], o / p->out[2] % p->out[1], o % p->out[2]};
+    float sum = 0, count = 0;
+    for (int pass = 0; pass <= is_gradient; ++pass)
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        const int64_t t[3] = {tap / p->kernel[2] / p->kernel[1], tap / p->kernel[2] % p->kernel[1], tap % p->kernel[2]};
+        int64_t at = 0;
+        int is_inside = 1, is_counted = 1;
+        for (int d = 0; d < 3; ++d) {
+          const int64_t i = place[d] * p->stride[d] - p->pad[d] + t[d] * p->dilation[d];
+          is_inside &= i >= 0 && i < p->in[d];
+          is_counted &= i >= -p->pad[d] && i < p->in[d] + ends[d];
+          at = at * p->in[d] + i;
+        }
+        if (pass == 0)
+          count += counts_padding ? is_counted : is_inside;
+        if (is_inside && pass == 1)
+          to[plane * in + at] += x[window] / count;
+        else if (is_inside && !is_gradient)
+          sum += x[plane * in + at];
+      }
+    if (!is_gradient)
+      to[window] = sum / count;
+  }
+}
+)";
+
 struct Helper {
   const char *name, *text, *needs;
 };
@@ -240,6 +376,11 @@ constexpr Helper kHelpers[] = {{"sum", kDot, ""},
                                {"conv_places", kConvPlaces, "conv"},
                                {"conv_filters", kConvFilters, "conv"},
                                {"pool", kPool, ""},
+                               {"max_pool", kMaxPool, "pool"},
+                               {"average_pool", kAverage, "pool"},
+                               {"attention", kAttention, ""},
+                               {"attention_forward", kAttentionForward, "attention"},
+                               {"attention_grad", kAttentionGradient, "attention"},
                                {"index", kGather, ""},
                                {"gather", kGatherRows, "index"},
                                {"gather_grad", kGatherGradient, "index"}};

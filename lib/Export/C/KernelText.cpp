@@ -52,6 +52,7 @@ std::string nameOf(Type element) {
   return llvm::StringSwitch<std::string>(scalarType(element))
       .Case("float", "f32")
       .Case("double", "f64")
+      .Case("char *", "ptr")
       .Case("uint8_t", "u8")
       .Case("uint16_t", "u16")
       .Case("uint32_t", "u32")
@@ -115,7 +116,7 @@ private:
     return typeOf(value.getType()) + (isa<LLVM::LLVMPointerType>(value.getType()) ? "" : " ") + name;
   }
   const std::string &use(Value value) { return names.at(value); }
-  std::string elementOf(Value value) {
+  std::string elementText(Value value) {
     return isa<VectorType>(value.getType()) ? use(value) + ".v[i]" : use(value);
   }
   static int64_t countOf(Type type) { return cast<VectorType>(type).getNumElements(); }
@@ -139,9 +140,14 @@ private:
           .Case<LLVM::StoreOp>([&](auto op) { store(op.getValue(), op.getAddr()); })
           .Case<LLVM::MaskedLoadOp>([&](auto op) { maskedLoad(op); })
           .Case<LLVM::MaskedStoreOp>([&](auto op) { maskedStore(op); })
+          .Case<LLVM::masked_gather>([&](auto op) { maskedGather(op); })
+          .Case<LLVM::masked_scatter>([&](auto op) { maskedScatter(op); })
+          .Case<arith::MulUIExtendedOp>([&](auto op) { wideProduct(op); })
+          .Case<vector::ReductionOp>([&](auto op) { reduction(op); })
           .Case<vector::BroadcastOp>([&](auto op) { broadcast(op); })
           .Case<vector::ShuffleOp>([&](auto op) { shuffle(op); })
           .Case<vector::ExtractOp>([&](auto op) { extract(op); })
+          .Case<vector::InsertOp>([&](auto op) { insert(op); })
           .Case<scf::ForOp>([&](auto op) { loop(op); })
           .Case<scf::IfOp>([&](auto op) { branch(op); })
           .Case<scf::YieldOp>([&](auto op) { yield(op); })
@@ -163,7 +169,7 @@ private:
     std::string words;
     for (size_t at = 0; at < form.size(); ++at)
       if (form[at] == '%' && at + 1 < form.size() && isdigit(form[at + 1]))
-        words += elementOf(op->getOperand(form[++at] - '0'));
+        words += elementText(op->getOperand(form[++at] - '0'));
       else if (form.substr(at).consume_front("{rs}"))
         words += signedType(last), at += 3;
       else if (form.substr(at).starts_with("{t}"))
@@ -188,7 +194,8 @@ private:
   void each(Value result, const std::string &words) {
     const std::string declared = declare(result);
     if (!isa<VectorType>(result.getType()))
-      return line(fmt::format("const {} = {};", declared, words));
+      return line(fmt::format("{}{} = {};", isa<LLVM::LLVMPointerType>(result.getType()) ? "" : "const ",
+                              declared, words));
     line(declared + ";");
     line(fmt::format("for (int i = 0; i < {}; ++i) {}.v[i] = {};", countOf(result.getType()), use(result),
                      words));
@@ -233,10 +240,10 @@ private:
     const auto index = op.getIndices()[0];
     const std::string steps = isa<IntegerAttr>(index)
                                   ? fmt::format("{}", cast<IntegerAttr>(index).getInt())
-                                  : fmt::format("(ptrdiff_t)(int64_t){}", use(cast<Value>(index)));
+                                  : fmt::format("(ptrdiff_t)(int64_t){}", elementText(cast<Value>(index)));
     const std::string size =
         isTable ? "(ptrdiff_t)sizeof(char *)" : fmt::format("{}", bytesOf(op.getElemType()));
-    line(fmt::format("{} = {} + {} * {};", declare(op), use(op.getBase()), steps, size));
+    each(op, fmt::format("{} + {} * {}", elementText(op.getBase()), steps, size));
   }
 
   void load(LLVM::LoadOp op) {
@@ -265,6 +272,53 @@ private:
                      countOf(type), use(op.getMask()), use(op.getData()), bytes, use(op.getValue()), bytes));
   }
 
+  void maskedGather(LLVM::masked_gather op) {
+    const Value result = op->getResult(0);
+    const std::string declared = declare(result), name = use(result);
+    if (op.getPassThru().empty())
+      line(fmt::format("{}; memset(&{}, 0, sizeof {});", declared, name, name));
+    else
+      line(fmt::format("{} = {};", declared, use(op.getPassThru().front())));
+    line(fmt::format("for (int i = 0; i < {}; ++i) if ({}.v[i]) memcpy(&{}.v[i], {}.v[i], {});",
+                     countOf(result.getType()), use(op.getMask()), name, use(op.getPtrs()),
+                     bytesOf(elementOf(result.getType()))));
+  }
+
+  void maskedScatter(LLVM::masked_scatter op) {
+    const Type type = op.getValue().getType();
+    line(fmt::format("for (int i = 0; i < {}; ++i) if ({}.v[i]) memcpy({}.v[i], &{}.v[i], {});",
+                     countOf(type), use(op.getMask()), use(op.getPtrs()), use(op.getValue()),
+                     bytesOf(elementOf(type))));
+  }
+
+  void wideProduct(arith::MulUIExtendedOp op) {
+    if (!elementOf(op.getLow().getType()).isInteger(32))
+      fail("--emit c: kernels with wide products of other than 32 bits are not available yet");
+    each(op.getLow(), filled("%0 * %1", op));
+    each(op.getHigh(), filled("(uint32_t)((uint64_t)%0 * %1 >> 32)", op));
+  }
+
+  /// From the first element on, as LLVM adds where nothing allows another order.
+  void reduction(vector::ReductionOp op) {
+    using enum vector::CombiningKind;
+    const auto kind = op.getKind();
+    const bool isSingle = elementOf(op.getVector().getType()).isF32();
+    const char *form = kind == ADD                    ? "{0} + {1}"
+                       : kind == OR                   ? "{0} | {1}"
+                       : kind == AND                  ? "{0} & {1}"
+                       : kind == MUL                  ? "{0} * {1}"
+                       : kind == MAXIMUMF && isSingle ? "kedge_maximumf({0}, {1})"
+                       : kind == MINIMUMF && isSingle ? "kedge_minimumf({0}, {1})"
+                                                      : nullptr;
+    if (!form)
+      fail("--emit c: kernels with other reductions than sums, products and extremes are not available yet");
+    const std::string declared = declare(op), name = use(op), vector = use(op.getVector());
+    line(fmt::format("{} = {};", declared, op.getAcc() ? use(op.getAcc()) : vector + ".v[0]"));
+    line(fmt::format("for (int i = {}; i < {}; ++i) {} = {};", op.getAcc() ? 0 : 1,
+                     countOf(op.getVector().getType()), name,
+                     fmt::format(fmt::runtime(form), name, vector + ".v[i]")));
+  }
+
   void broadcast(vector::BroadcastOp op) {
     const Value source = op.getSource();
     const bool isOne = isa<VectorType>(source.getType());
@@ -283,14 +337,23 @@ private:
     line(words);
   }
 
+  std::string placeOf(ArrayRef<OpFoldResult> position, Type one) {
+    if (isa<VectorType>(one) || position.size() != 1)
+      fail("--emit c: kernels with vectors of vectors are not available yet");
+    return isa<Attribute>(position.front())
+               ? fmt::format("{}", cast<IntegerAttr>(cast<Attribute>(position.front())).getInt())
+               : use(cast<Value>(position.front()));
+  }
+
   void extract(vector::ExtractOp op) {
-    if (isa<VectorType>(op.getType()) || op.getMixedPosition().size() != 1)
-      fail("--emit c: kernels that take vectors of vectors are not available yet");
-    const OpFoldResult place = op.getMixedPosition().front();
-    const std::string index = isa<Attribute>(place)
-                                  ? fmt::format("{}", cast<IntegerAttr>(cast<Attribute>(place)).getInt())
-                                  : use(cast<Value>(place));
-    line(fmt::format("const {} = {}.v[{}];", declare(op), use(op.getSource()), index));
+    const std::string place = placeOf(op.getMixedPosition(), op.getType());
+    line(fmt::format("const {} = {}.v[{}];", declare(op), use(op.getSource()), place));
+  }
+
+  void insert(vector::InsertOp op) {
+    const std::string place = placeOf(op.getMixedPosition(), op.getValueToStore().getType());
+    line(fmt::format("{} = {};", declare(op), use(op.getDest())));
+    line(fmt::format("{}.v[{}] = {};", use(op), place, use(op.getValueToStore())));
   }
 
   void loop(scf::ForOp op) {
@@ -368,6 +431,7 @@ static inline double kedge_minimum(double a, double b) {
 std::string fullName(StringRef element) {
   return llvm::StringSwitch<std::string>(element)
       .Case("f32", "float")
+      .Case("ptr", "char *")
       .Case("f64", "double")
       .Case("u8", "uint8_t")
       .Case("u16", "uint16_t")

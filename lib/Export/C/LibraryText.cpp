@@ -1,10 +1,12 @@
 #include "lib/Export/C/LibraryText.h"
 #include "lib/Support/Error.h"
+#include "runtime/calls/AttentionShape.h"
 #include "runtime/calls/BatchedMatmul.h"
 #include "runtime/calls/ConvShape.h"
 #include "runtime/calls/CopyPlans.h"
 #include "runtime/calls/PoolShape.h"
 #include "runtime/calls/Types.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <fmt/ranges.h>
 
@@ -29,13 +31,18 @@ public:
   std::string write() {
     if (const auto copies = calls::planCopies(call))
       return copied(*copies);
+    if (call.name == "train.slice_grad")
+      return fmt::format("  memset({}, 0, {});\n", out(0), call.outputs[0].bytes()) + copied({putBack()});
     if (call.name == "onnx.MatMul" || call.name == "onnx.Gemm")
       return multiplied();
-    if (call.name == "onnx.Conv" || call.name == "onnx.ConvTranspose" ||
-        call.name.starts_with("train.conv_grad"))
+    if (call.name == "onnx.Conv" || call.name == "onnx.ConvTranspose" || call.name.starts_with("train.conv_"))
       return convolved();
     if ((call.name == "onnx.MaxPool" && call.outputs.size() == 1) || call.name == "train.max_pool_grad")
       return pooled();
+    if (call.name == "onnx.AveragePool" || call.name == "train.average_pool_grad")
+      return averaged();
+    if (call.name == "train.attention" || call.name == "train.attention_grad")
+      return attended();
     if (call.name == "onnx.Gather" || call.name == "train.gather_grad")
       return gathered();
     fail("--emit c: {} is not available yet in C, found it in '{}'", call.name, launch.loc);
@@ -55,6 +62,19 @@ private:
     if (tensor.type != DType::F32)
       fail("--emit c: {} of {} is not available yet, found it in '{}'", call.name, dtypeName(tensor.type),
            launch.loc);
+  }
+
+  /// From a slice to its places in the whole.
+  calls::CopyPlan putBack() const {
+    const TensorDesc &slice = call.inputs[0], &whole = call.outputs[0];
+    const calls::Shape wholeSteps = calls::rowMajorStrides(whole.shape),
+                       sliceSteps = calls::rowMajorStrides(slice.shape);
+    calls::CopyPlan plan;
+    for (const auto &[d, range] : llvm::enumerate(calls::readRanges(call, whole, slice))) {
+      plan.to += range.start * wholeSteps[d];
+      plan.dims.push_back({range.size, sliceSteps[d], range.step * wholeSteps[d]});
+    }
+    return plan;
   }
 
   /// Loops around runs of bytes that follow each other on both sides.
@@ -133,7 +153,7 @@ private:
   /// The gradient reads dY and X.
   std::string pooled() {
     expectFloats();
-    helpers.insert("pool");
+    helpers.insert("max_pool");
     const bool isGradient = call.name == "train.max_pool_grad";
     const size_t x = isGradient ? 1 : 0;
     const calls::PoolShape p =
@@ -143,6 +163,63 @@ private:
                        p.planes, three(p.in), three(p.out), three(p.kernel), three(p.stride),
                        three(p.dilation), three(p.pad), constFloats(x), isGradient ? constFloats(0) : "0",
                        floats(out(0)));
+  }
+
+  std::string averaged() {
+    expectFloats();
+    helpers.insert("average_pool");
+    const bool isGradient = call.name == "train.average_pool_grad";
+    const calls::PoolShape p = calls::readPool(call, isGradient ? call.outputs[0] : call.inputs[0],
+                                               isGradient ? call.inputs[0] : call.outputs[0]);
+    return fmt::format("  {{ static const struct kedge_pool p = {{{}, {}, {}, {}, {}, {}, {}}};\n"
+                       "    static const int64_t ends[3] = {};\n"
+                       "    kedge_average_pool(&p, ends, {:d}, {:d}, {}, {}); }}\n",
+                       p.planes, three(p.in), three(p.out), three(p.kernel), three(p.stride),
+                       three(p.dilation), three(p.pad), three(p.padEnd),
+                       calls::boolAttr(call, "count_include_pad", false), isGradient, constFloats(0),
+                       floats(out(0)));
+  }
+
+  static std::string four(const calls::HeadView &view) {
+    return fmt::format("{{{}, {}, {}, {}}}", view.offset, view.batch, view.head, view.row);
+  }
+
+  std::string attended() {
+    const bool isGradient = call.name == "train.attention_grad",
+               isPacked = calls::boolAttr(call, "packed", false);
+    const size_t first = isGradient ? 1 : 0, ofO = isGradient ? (isPacked ? 2 : 4) : 0;
+    const calls::AttentionShape s =
+        calls::readAttention(call, first, isGradient ? call.inputs.at(ofO) : call.outputs.at(0),
+                             first + (isPacked ? 1 : 3) + (isGradient ? 2 : 0));
+    if (s.drops() || s.documents >= 0)
+      fail("--emit c: attention with {} is not available yet, found it in '{}'",
+           s.drops() ? "dropout" : "documents", launch.loc);
+    for (const TensorDesc &tensor : call.outputs)
+      expectFloat(tensor);
+    helpers.insert(isGradient ? "attention_grad" : "attention_forward");
+    const int kind = s.mask.index < 0 ? 0 : s.mask.type == DType::Bool ? 1 : 2;
+    const std::string text =
+        fmt::format("  {{ static const struct kedge_attention p = {{{}, {}, {}, {}, {}, {}, {}, {}, {}, "
+                    "{:a}f, {:a}f, {}, {}, {}, {}, "
+                    "{{{}, {}, {}, {}}}, {}}};\n",
+                    s.batch, s.queryHeads, s.group(), s.queries, s.keys, s.depth, s.valueDepth, s.left,
+                    s.right, static_cast<float>(s.scale), static_cast<float>(s.softcap), four(s.q), four(s.k),
+                    four(s.v), four(s.o), s.mask.batch, s.mask.head, s.mask.query, s.mask.key, kind);
+    const auto operand = [&](size_t at) { return constFloats(isPacked ? first : first + at); };
+    const std::string mask = kind ? in(static_cast<size_t>(s.mask.index)) : "0";
+    if (!isGradient)
+      return text + fmt::format("    kedge_attention(&p, {}, {}, {}, {}, {}, {}, {}); }}\n", operand(0),
+                                operand(1), operand(2), mask,
+                                s.sinks < 0 ? "0" : constFloats(static_cast<size_t>(s.sinks)), floats(out(0)),
+                                floats(out(1)));
+    std::string zeros;
+    for (size_t at = 0; at < call.outputs.size(); ++at)
+      zeros += fmt::format("    memset({}, 0, {});\n", out(at), call.outputs[at].bytes());
+    const auto result = [&](size_t at) { return floats(out(isPacked ? 0 : at)); };
+    return text + zeros +
+           fmt::format("    kedge_attention_grad(&p, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}); }}\n",
+                       constFloats(0), operand(0), operand(1), operand(2), constFloats(ofO),
+                       constFloats(ofO + 1), mask, result(0), result(1), result(2));
   }
 
   std::string gathered() {
