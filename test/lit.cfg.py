@@ -3,7 +3,7 @@
 # (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
 # A test says REQUIRES: where it needs a feature. Features that a package brings are in test/run.py, with the package; others:
 # `shared`, `faults`: cases as those of test/meaning; `aarch64` (programs for it are linked and emulated), `aarch64-units` (and
-# unit tests of its kernels); `windows` (programs for it are linked and run by wine); `musl`, `aarch64-musl`; `cortex-m` (a bare processor is emulated); `fail-malloc`; `cuda`; `no-nvidia-driver`, `no-cudnn`, `no-nccl`;
+# unit tests of its kernels); `windows` (programs for it are linked and run by wine); `musl`, `aarch64-musl`; `cortex-m` (a bare processor is emulated); `wasm`; `fail-malloc`; `cuda`; `no-nvidia-driver`, `no-cudnn`, `no-nccl`;
 # `cudnn` (the real library, which plans without a GPU); `nccl`; `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin); `plugins` (%plugins: those of examples/out-of-tree);
 # `network-namespaces` (root may make networks); `kedge-reduce`; `fuzz` (the fuzz targets were built); `wheel` (all that scripts/wheel.sh packs was built); `unit-compiled`;
 # `address-sanitizer`; `avx512` (this machine); `release`.
@@ -110,6 +110,10 @@ for variable in ("CUDA_HOME", "CUDA_PATH"):
 if os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", "libkedge_runtime_main_cuda.a")):
     config.available_features.add("cuda")
 # Programs for 64-bit Arm can be linked and run.
+wasm_libc = "/usr/lib/wasm32-wasi/libc.a"
+if os.path.exists(wasm_libc) and all(map(shutil.which, ("clang", "wasm-ld", "node"))):
+    config.available_features.add("wasm")
+    config.substitutions.append(("%wasm-libc", wasm_libc))
 if shutil.which("arm-none-eabi-gcc") and shutil.which("qemu-system-arm"):
     config.available_features.add("cortex-m")
 if (os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", "aarch64-linux", "libkedge_runtime_main.a"))

@@ -36,7 +36,7 @@ PACKAGES = {"python-onnx": "onnx and onnxruntime (PyPI)", "python-torch": "torch
             "clang-format": "clang-format 22.1.8 (PyPI)", "clang-tidy": "clang-tidy 22.1.8 (PyPI)", "node": "nodejs", "chromium": "chromium",
             "dpkg": "dpkg-dev", "zsh": "zsh", "fish": "fish", "localedef": "locales", "onnx-node-tests": "libonnx-testdata",
             "shared": "the models in ../shared", "faults": "the cases in ../shared", "musl": "zig", "aarch64-musl": "zig",
-            "cortex-m": "gcc-arm-none-eabi, libnewlib-arm-none-eabi and qemu-system-arm",
+            "wasm": "clang, lld, wasi-libc and nodejs", "cortex-m": "gcc-arm-none-eabi, libnewlib-arm-none-eabi and qemu-system-arm",
             "aarch64": "g++-aarch64-linux-gnu and qemu-user, and --all", "windows": "g++-mingw-w64-x86-64 and wine64, and --all", "aarch64-units": "googletest, and --all", "wheel": "scripts/wheel.sh",
             "fuzz": "--all", "avx512": "a processor with AVX-512", "kedge-reduce": "MLIR's reducer",
             "no-cudnn": "a machine without cuDNN", "no-nccl": "a machine without NCCL", "no-nvidia-driver": "a machine without a GPU"}

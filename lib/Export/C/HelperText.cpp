@@ -83,17 +83,6 @@ static inline int64_t kedge_place(const struct kedge_conv *p, const int64_t o[3]
   }
   return at;
 }
-/* Position whose tap t meets element i; -1: none. */
-static inline int64_t kedge_position(const struct kedge_conv *p, const int64_t i[3], const int64_t t[3]) {
-  int64_t at = 0;
-  for (int d = 0; d < 3; ++d) {
-    const int64_t o = i[d] + p->pad[d] - t[d] * p->dilation[d];
-    if (o < 0 || o % p->stride[d] || o / p->stride[d] >= p->out[d])
-      return -1;
-    at = at * p->out[d] + o / p->stride[d];
-  }
-  return at;
-}
 static inline void kedge_split(int64_t at, const int64_t size[3], int64_t place[3]) {
   place[2] = at % size[2], place[1] = at / size[2] % size[1], place[0] = at / size[2] / size[1];
 }
@@ -185,7 +174,18 @@ static void kedge_gather_grad(const struct kedge_gather *p, const float *dy, con
 )";
 
 constexpr char kConvPlaces[] =
-    R"(static void kedge_conv_places(const struct kedge_conv *p, const float *from, const float *w, const float *bias, float *to) {
+    R"(/* Position whose tap t meets element i; -1: none. */
+static inline int64_t kedge_position(const struct kedge_conv *p, const int64_t i[3], const int64_t t[3]) {
+  int64_t at = 0;
+  for (int d = 0; d < 3; ++d) {
+    const int64_t o = i[d] + p->pad[d] - t[d] * p->dilation[d];
+    if (o < 0 || o % p->stride[d] || o / p->stride[d] >= p->out[d])
+      return -1;
+    at = at * p->out[d] + o / p->stride[d];
+  }
+  return at;
+}
+static void kedge_conv_places(const struct kedge_conv *p, const float *from, const float *w, const float *bias, float *to) {
   const int64_t c = p->channels / p->groups, f = p->filters / p->groups, taps = kedge_count(p->kernel);
   const int is_back = p->kind == 1;
   const int64_t rows = is_back ? c : f, terms = is_back ? f : c;

@@ -413,20 +413,21 @@ private:
   int next = 0, depth = 1;
 };
 
-/// Propagate NaN, and know -0 from 0, as IEEE's maximum and minimum.
-constexpr char kMaxima[] = R"(static inline float kedge_maximumf(float a, float b) {
-  return a != a || b != b ? a + b : a > b ? a : b > a ? b : signbit(a) ? b : a;
+/// Propagate NaN, and know -0 from 0, as IEEE's maximum and minimum. Those that `functions` call.
+std::string extremesIn(const std::string &functions) {
+  std::string text;
+  for (const auto &[name, sign] : {std::pair("maximum", ">"), std::pair("minimum", "<")})
+    for (const auto &[type, suffix] : {std::pair("float", "f"), std::pair("double", "")}) {
+      const std::string function = fmt::format("kedge_{}{}", name, suffix);
+      if (functions.find(function + "(") == std::string::npos)
+        continue;
+      text += fmt::format("static inline {0} {1}({0} a, {0} b) {{\n"
+                          "  return a != a || b != b ? a + b : a {2} b ? a : b {2} a ? b : (signbit(a) != 0) "
+                          "== {3} ? b : a;\n}}\n",
+                          type, function, sign, *sign == '>' ? 1 : 0);
+    }
+  return text;
 }
-static inline float kedge_minimumf(float a, float b) {
-  return a != a || b != b ? a + b : a < b ? a : b < a ? b : signbit(a) ? a : b;
-}
-static inline double kedge_maximum(double a, double b) {
-  return a != a || b != b ? a + b : a > b ? a : b > a ? b : signbit(a) ? b : a;
-}
-static inline double kedge_minimum(double a, double b) {
-  return a != a || b != b ? a + b : a < b ? a : b < a ? b : signbit(a) ? a : b;
-}
-)";
 
 std::string fullName(StringRef element) {
   return llvm::StringSwitch<std::string>(element)
@@ -455,7 +456,7 @@ std::string kernelsInC(ModuleOp kernels) {
     if (!function.isExternal()) // else it is of libm
       FunctionWriter(functions, vectors).write(function);
   }
-  std::string text = kMaxima;
+  std::string text = extremesIn(functions);
   for (const auto &[element, count] : vectors)
     text += fmt::format("typedef struct {{ {} v[{}]; }} kedge_{}x{};\n", fullName(element), count, element,
                         count);
