@@ -7,6 +7,7 @@
 #include "kedge/Dialect/Train/GroupedOps.h"
 #include "kedge/Interfaces/ClusterableOpInterface.h"
 #include "kedge/Support/StorageBytes.h"
+#include "passes/Mesh/ExpertDim.h"
 #include "passes/Mesh/ExpertRows.h"
 #include "passes/Mesh/ExpertStates.h"
 #include "passes/Mesh/Passes.h"
@@ -46,59 +47,69 @@ public:
   }
 
 private:
+  /// What a rank has of states, and what follows from that alone.
   void takeParts() {
     for (BlockArgument argument : function_.getArguments())
-      if (auto state = train::stateOfArgument(function_, argument.getArgNumber());
-          state && states_.isCut(state.getAttr())) {
-        argument.setType(states_.partOf(argument.getType()));
-        takePart(argument);
+      if (const ExpertDim *at = states_.dimOf(argument))
+        argument.setType(at->partOf(argument.getType(), group_));
+    for (Operation &op : function_.getBody().front().without_terminator())
+      if (const ExpertDim *at = op.getNumResults() == 1 ? states_.dimOf(op.getResult(0)) : nullptr) {
+        takeFromWholes(op, *at);
+        makePart(&op, *at, group_);
       }
   }
 
-  /// What is computed element by element of a part is one.
-  void takePart(Value part) {
-    parts_.insert(part);
-    for (Operation *user : part.getUsers())
-      if (user->hasTrait<ComputesEachElement>())
-        for (Value result : user->getResults())
-          if (parts_.insert(result).second) {
-            result.setType(tensorType(part).clone(elementOf(result)));
-            takePart(result);
-          }
+  /// Of operands that are whole on every rank.
+  void takeFromWholes(Operation &op, ExpertDim at) {
+    for (OpOperand &operand : op.getOpOperands())
+      if (const auto need = needOf(operand, at, group_); need && need->kind == ExpertNeed::PartOfWhole) {
+        PlacedBuilder builder(&op);
+        operand.set(dist::LocalShardOp::create(builder, op.getLoc(), operand.get(), group_).getResult(0));
+      }
   }
 
   /// The ops that make the gradients of what is cut.
   LogicalResult findGradients() {
     for (OpOperand &returned : function_.getBody().front().getTerminator()->getOpOperands())
       if (auto gradient =
-              train::bindingOfResult(function_, returned.getOperandNumber(), train::BindingKind::Gradient);
-          gradient && states_.isCut(StringAttr::get(function_.getContext(), gradient.getName())) &&
-          failed(findGradient(returned.get())))
-        return failure();
+              train::bindingOfResult(function_, returned.getOperandNumber(), train::BindingKind::Gradient))
+        if (const ExpertDim *at = states_.dimOf(StringAttr::get(function_.getContext(), gradient.getName()));
+            at && failed(findGradient(returned.get(), *at)))
+          return failure();
     return success();
   }
 
-  LogicalResult findGradient(Value value) {
+  LogicalResult findGradient(Value value, ExpertDim at) {
     Operation *op = value.getDefiningOp();
-    if (op && isa<train::GroupedMatmulGradOp, train::GatherGradOp>(op)) {
+    if (op && at.isPlain() && isa<train::GroupedMatmulGradOp, train::GatherGradOp>(op)) {
       gradients_.insert(op);
       return success();
     }
-    if (!op || !op->hasTrait<ComputesEachElement>())
-      return emitError(value.getLoc(),
-                       "the gradient of experts is made in a way that is not available yet along "
-                       "'expert'; expected a grouped product or a gather");
-    for (Value operand : op->getOperands())
-      if (shapeOf(operand) == shapeOf(value) && failed(findGradient(operand)))
-        return failure();
+    const bool follows = op && (isa<ReshapeOp, TransposeOp>(op) || op->hasTrait<ComputesEachElement>());
+    for (OpOperand &operand : op ? op->getOpOperands() : MutableArrayRef<OpOperand>()) {
+      const auto need = follows ? needOf(operand, at, group_) : std::nullopt;
+      if (!need || (need->kind == ExpertNeed::Part && failed(findGradient(operand.get(), need->at))))
+        return need ? failure() : refuse(value);
+    }
+    if (!follows)
+      return refuse(value);
+    parts_.try_emplace(op, at);
     return success();
   }
 
+  LogicalResult refuse(Value gradient) {
+    return emitError(gradient.getLoc(),
+                     "the gradient of experts is made in a way that is not available yet along "
+                     "'expert'; expected a grouped product or a gather");
+  }
+
   LogicalResult rewrite(Operation &op) {
-    if (auto product = dyn_cast<train::GroupedMatmulOp>(op); product && parts_.contains(product.getW()))
+    if (auto product = dyn_cast<train::GroupedMatmulOp>(op); product && states_.dimOf(product.getW()))
       return multiply(product);
-    if (auto gather = dyn_cast<GatherOp>(op); gather && parts_.contains(gather.getData()))
+    if (auto gather = dyn_cast<GatherOp>(op); gather && isOfRows(gather))
       return pick(gather);
+    if (auto at = parts_.find(&op); at != parts_.end())
+      makePart(&op, at->second, group_);
     if (!gradients_.contains(&op))
       return success();
     if (auto product = dyn_cast<train::GroupedMatmulGradOp>(op))
@@ -126,7 +137,7 @@ private:
     auto made = train::GroupedMatmulGradOp::create(builder, product.getLoc(), x, rows.experts(), dY,
                                                    product.getCount() / group_.ranks, product.getTransB(),
                                                    /*skips=*/true, rows.expected());
-    replacePart(product.getDW(), made.getDW());
+    product.getDW().replaceAllUsesWith(made.getDW());
     return success();
   }
 
@@ -153,13 +164,13 @@ private:
     auto made = train::GatherGradOp::create(builder, gradient.getLoc(), dY, rows.someExperts(builder),
                                             builder.getI64IntegerAttr(0), IntegerAttr(),
                                             builder.getDenseI64ArrayAttr(shape));
-    replacePart(gradient.getDX(), made.getDX());
+    gradient.getDX().replaceAllUsesWith(made.getDX());
     return success();
   }
 
-  void replacePart(Value whole, Value part) {
-    whole.replaceAllUsesWith(part);
-    takePart(part);
+  /// Not a table's of codes.
+  bool isOfRows(GatherOp gather) {
+    return states_.dimOf(gather.getData()) && !states_.dimOf(gather.getOutput());
   }
 
   /// The rows of one choice of experts; their counts are exchanged in front of the first op that needs them.
@@ -184,8 +195,8 @@ private:
   const ExpertStates &states_;
   double capacity_;
   dist::RankGroup group_;
-  DenseSet<Value> parts_;           ///< of this rank's experts
-  DenseSet<Operation *> gradients_; ///< that make them
+  DenseSet<Operation *> gradients_;        ///< that make those of this rank's experts
+  DenseMap<Operation *, ExpertDim> parts_; ///< that follow from them
   DenseMap<Value, std::unique_ptr<ExpertRows>> rows_;
 };
 
@@ -206,8 +217,9 @@ struct CutExperts : impl::CutExpertsBase<CutExperts> {
       return signalPassFailure();
     for (train::StateOp state : states.cut()) {
       addStatistic("states cut", 1);
-      addStatistic("bytes saved", bytesOf(state.getType()) - bytesOf(states.partOf(state.getType())));
+      const int64_t before = bytesOf(state.getType());
       states.cut(state);
+      addStatistic("bytes saved", before - bytesOf(state.getType()));
     }
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
