@@ -1,7 +1,10 @@
 #include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "kedge/Dialect/Dist/ExpertAxis.h"
+#include "kedge/Dialect/Kedge/ValueNotes.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "kedge/Dialect/Train/GroupedOps.h"
@@ -27,10 +30,11 @@ public:
       : function_(function), states_(states), capacity_(capacity), group_(group) {}
 
   LogicalResult run() {
+    Block &block = function_.getBody().front();
+    eraseUnused(block); // a reader that nobody reads wants no rows
     takeParts();
     if (failed(findGradients()))
       return failure();
-    Block &block = function_.getBody().front();
     for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
       if (failed(rewrite(op)))
         return failure();
@@ -111,7 +115,7 @@ private:
     if (auto at = parts_.find(&op); at != parts_.end())
       makePart(&op, at->second, group_);
     if (!gradients_.contains(&op))
-      return success();
+      return joinCombined(op), success();
     if (auto product = dyn_cast<train::GroupedMatmulGradOp>(op))
       return sumProducts(product);
     return sumRows(cast<train::GatherGradOp>(op));
@@ -125,6 +129,54 @@ private:
                                                product.getTransB(), /*skips=*/true, rows.expected());
     rows.replace(builder, product.getY(), made);
     return success();
+  }
+
+  /// What comes back to the ranks of tokens for one reader alone, maybe scaled on the way.
+  dist::CombineOp combinedFor(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !value.hasOneUse() || isa<dist::CombineOp>(op))
+      return dyn_cast_or_null<dist::CombineOp>(value.hasOneUse() ? op : nullptr);
+    const auto isScalar = [](Value operand) { return elementCount(shapeOf(operand)) == 1; };
+    const bool keepsRows =
+        isa<ReshapeOp>(op) || (op->getNumResults() == 1 && op->hasTrait<ComputesEachElement>() &&
+                               llvm::all_of(llvm::drop_begin(op->getOperands()), isScalar));
+    return keepsRows ? combinedFor(op->getOperand(0)) : dist::CombineOp();
+  }
+
+  /// An op that joins several tensors of rows joins them where they are: one goes back in their place.
+  void joinCombined(Operation &op) {
+    if (op.getNumOperands() != 2 || op.getNumResults() != 1 || !op.hasTrait<ComputesEachElement>())
+      return;
+    if (auto sum = dyn_cast<AddOp>(op); sum && sumLater(sum))
+      return;
+    auto first = combinedFor(op.getOperand(0)), second = combinedFor(op.getOperand(1));
+    if (!first || !second || first == second || first.getExperts() != second.getExperts())
+      return;
+    ExpertRows &rows = *rows_.at(first.getExperts());
+    if (!rows.isLocal(op.getResult(0)))
+      return;
+    PlacedBuilder builder(&op);
+    Value made = rows.local(builder, op.getResult(0), 1);
+    rows.replace(builder, op.getResult(0), made);
+  }
+
+  /// Sums over the places of a token are added before they are summed; the ops at hand are gone then.
+  bool sumLater(AddOp sum) {
+    auto first = sum.getA().getDefiningOp<ReduceSumOp>(), second = sum.getB().getDefiningOp<ReduceSumOp>();
+    if (!first || !second || first == second || !first->hasOneUse() || !second->hasOneUse() ||
+        first.getAxes() != second.getAxes() || first.getKeepdims() != second.getKeepdims() ||
+        first.getX().getType() != second.getX().getType() || !combinedFor(first.getX()) ||
+        !combinedFor(second.getX()))
+      return false;
+    PlacedBuilder builder(sum);
+    auto all = AddOp::create(builder, sum.getLoc(), first.getX(), second.getX());
+    auto later = ReduceSumOp::create(builder, sum.getLoc(), all, first.getAxes(), first.getKeepdims());
+    copyValueNotes(sum, later);
+    sum.getResult().replaceAllUsesWith(later.getResult());
+    for (Operation *op : {sum.getOperation(), first.getOperation(), second.getOperation()})
+      op->erase();
+    joinCombined(*all);
+    return true;
   }
 
   LogicalResult sumProducts(train::GroupedMatmulGradOp product) {

@@ -5,14 +5,14 @@ import json
 import sys
 
 import numpy as np
-from mixture import EXPERTS, WEIGHTS, Mixture, apart, save, weights_of
+from mixture import EXPERTS, LENGTH, WEIGHTS, WIDTH, Mixture, apart, save, weights_of
 
 sys.path.insert(0, str(__import__("pathlib").Path(__file__).parents[1] / "precision" / "Inputs"))
 from small import tensors  # noqa: E402
 
 case, RANK = Mixture(sys.argv[1]), 3
 folder, PATHS = case.folder, ("experts.gate_up_proj", "experts.down_proj")
-LORA, steps = ["--lora", "_proj", "--lora-rank", RANK, "--lora-alpha", 2 * RANK], ["--steps", 20, "--lr", 0.05]
+LORA, steps = ["--lora", "_proj", "--lora-rank", RANK, "--lora-alpha", 2 * RANK, "--train", "^embed"], ["--steps", 20, "--lr", 0.05]
 MESHES = [("expert=2", 2, []), ("data=2,expert=2", 4, []), ("data=2,expert=2", 4, ["--zero", 3])]
 
 
@@ -47,6 +47,10 @@ for kind, (options, held) in KINDS.items():
         if not zero and held:
             for what, times, more in (("parameters", 4, held + 4 * bias), ("optimizer", 8, 0), ("gradients", 4, 0)):
                 assert whole[what] - plan["state_bytes"][what] == (times * factors + more) / 2, (kind, mesh, what, whole, plan["state_bytes"])
+        places = 4 // ranks * LENGTH * 2  # rows go and come once in each direction, adapters or not
+        sent = {(row["collective"], row["type"]): row["elements"] for row in plan["communication"] if row["axis"] == "expert"}
+        kept = "bf16" if kind == "bf16" else "f32"
+        assert sent["dispatch", kept] == sent["combine", kept] == 2 * places * WIDTH, (kind, mesh, sent)
         for rank in range(ranks):
             own = json.loads((report if rank == 0 else report.with_name(f"memory.rank-{rank}.json")).read_text())
             for key in ("arena_bytes", "state_bytes", "communication"):

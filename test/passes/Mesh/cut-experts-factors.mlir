@@ -7,6 +7,10 @@
 // CHECK: onnx.Reshape %{{.*}} {shape = array<i64: 2, 2, 3>} : (tensor<4x3xf32>) -> tensor<2x2x3xf32>
 // CHECK: onnx.Reshape %{{.*}} {shape = array<i64: 4, 2, 2>} : (tensor<4x4xf32>) -> tensor<4x2x2xf32>
 // CHECK: onnx.Transpose {{.*}} : (tensor<4x2x2xf32>) -> tensor<2x4x2xf32>
+// CHECK-COUNT-3: = train.grouped_matmul
+// CHECK: onnx.Add {{.*}} : (tensor<12x1x4xf32>, tensor<12x1x4xf32>)
+// CHECK-COUNT-1: dist.combine
+// CHECK-NOT: dist.combine
 // CHECK: train.grouped_matmul_grad {{.*}} -> tensor<2x4x2xf32>
 // CHECK: onnx.Transpose {{.*}} : (tensor<2x4x2xf32>) -> tensor<4x2x2xf32>
 // CHECK: onnx.Reshape {{.*}} {shape = array<i64: 4, 4>} : (tensor<4x2x2xf32>) -> tensor<4x4xf32>
