@@ -14,7 +14,6 @@ std::string whyNoExpertAxis(const CompileOptions &o) {
       {o.isPipelined(), "an axis 'pipeline'", "give expert with replica and data"},
       {o.model.meshOfRanks().sizeOf(rt::Mesh::kTensor) > 1, "an axis 'tensor'",
        "give expert with replica and data"},
-      {o.sameBits > 0, "--same-bits", "leave it out"},
       {o.update.moments == autodiff::Moments::Int8, "--moments int8", "expected fp32 or bf16"},
       {o.masterWeights == pipelines::MasterWeights::Split, "--master-weights split", "expected on or off"},
       {!llvm::is_contained({Optimizer::AdamW, Optimizer::Adam, Optimizer::Sgd, Optimizer::Lion,

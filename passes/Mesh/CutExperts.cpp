@@ -10,9 +10,9 @@
 #include "kedge/Dialect/Train/GroupedOps.h"
 #include "kedge/Interfaces/ClusterableOpInterface.h"
 #include "kedge/Support/StorageBytes.h"
-#include "passes/Mesh/ExpertDim.h"
-#include "passes/Mesh/ExpertRows.h"
-#include "passes/Mesh/ExpertStates.h"
+#include "passes/Mesh/Experts/ExpertDim.h"
+#include "passes/Mesh/Experts/ExpertRows.h"
+#include "passes/Mesh/Experts/ExpertStates.h"
 #include "passes/Mesh/Passes.h"
 
 namespace kedge::mesh {

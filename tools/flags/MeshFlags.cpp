@@ -218,6 +218,8 @@ static void checkExpertAxis(const CLI::App &command, const CompileOptions &o) {
       fail("--expert-capacity: it is for an axis 'expert'; give --mesh expert=N with it, or leave it out");
     return;
   }
+  if (o.sameBits > 0)
+    fail("{}: --same-bits is not available yet with an axis 'expert'; leave it out", meshFlagsOf(command));
   if (const std::string why = driver::whyNoExpertAxis(o); !why.empty())
     fail("{}: {}", meshFlagsOf(command), why);
 }

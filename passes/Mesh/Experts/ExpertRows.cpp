@@ -1,4 +1,4 @@
-#include "passes/Mesh/ExpertRows.h"
+#include "passes/Mesh/Experts/ExpertRows.h"
 #include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "kedge/Dialect/Kedge/ValueNotes.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"

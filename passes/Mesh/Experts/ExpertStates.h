@@ -3,7 +3,7 @@
 #include "kedge/Dialect/Train/StateOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/Mesh/ExpertDim.h"
+#include "passes/Mesh/Experts/ExpertDim.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace kedge::mesh {

@@ -1,4 +1,4 @@
-#include "passes/Mesh/ExpertDim.h"
+#include "passes/Mesh/Experts/ExpertDim.h"
 #include "kedge/Dialect/ONNX/Movement/MovementOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Quantized/QuantizedOps.h"

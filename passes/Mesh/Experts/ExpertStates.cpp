@@ -1,4 +1,4 @@
-#include "passes/Mesh/ExpertStates.h"
+#include "passes/Mesh/Experts/ExpertStates.h"
 #include "kedge/Dialect/Dist/ExpertAxis.h"
 #include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "kedge/Dialect/ONNX/Movement/MovementOps.h"
@@ -6,7 +6,7 @@
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/GroupedOps.h"
 #include "kedge/Support/StorageBytes.h"
-#include "passes/Mesh/ExpertRows.h"
+#include "passes/Mesh/Experts/ExpertRows.h"
 
 using namespace mlir;
 
