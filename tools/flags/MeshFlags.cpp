@@ -214,8 +214,10 @@ static void checkExpertAxis(const CLI::App &command, const CompileOptions &o) {
   if (o.countsExperts && (o.isPipelined() || o.joinsMicroBatches()))
     fail("--log-experts: not available yet with a pipeline or --batchnorm exact; leave it out");
   if (mesh.sizeOf(rt::Mesh::kExpert) == 1) {
-    if (isGiven(command, "--expert-capacity"))
-      fail("--expert-capacity: it is for an axis 'expert'; give --mesh expert=N with it, or leave it out");
+    if (isGiven(command, "--expert-capacity") && !isGiven(command, "--auto"))
+      fail("--expert-capacity: it is for an axis 'expert'; give --mesh expert=N or --auto with it, or leave "
+           "it "
+           "out");
     return;
   }
   if (o.sameBits > 0)
