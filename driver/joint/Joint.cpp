@@ -2,10 +2,12 @@
 #include "driver/Compilation.h"
 #include "driver/joint/JointCosts.h"
 #include "kedge/Dialect/Train/Gradient/GradientOps.h"
+#include "kedge/Dialect/Train/GroupedOps.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/MemoryBudget.h"
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace kedge::driver {
 namespace {
@@ -30,6 +32,15 @@ bool dependsOnRows(Compilation &compilation, const CompileOptions &options) {
   bool found = false;
   compilation.module().walk([&](train::BatchNormOp) { found = true; });
   return found;
+}
+
+/// What divides all numbers of experts, of whose matrices ranks can have some; 1 without any.
+int64_t expertsOf(Compilation &compilation) {
+  int64_t experts = 0;
+  compilation.module().walk([&](train::GroupedMatmulOp product) {
+    experts = std::gcd(experts, cast<mlir::RankedTensorType>(product.getW().getType()).getDimSize(0));
+  });
+  return std::max<int64_t>(1, experts);
 }
 
 void checkOptions(const CompileOptions &options) {
@@ -226,7 +237,7 @@ JointAnswer planJointly(const CompileOptions &options) {
   compilation.import();
   compilation.step();
   const bool rowsFixed = !options.plan.maxBatchInput.empty() || dependsOnRows(compilation, options);
-  const JointSpace space(options, compilation.onnx(), rowsFixed);
+  const JointSpace space(options, compilation.onnx(), rowsFixed, expertsOf(compilation));
   JointCosts costs(space, options);
   solver::JointResult result = searchAll(space, costs);
   const JointChoice chosen = result.found() ? result.rows.front().choice : smallestOf(costs, result);

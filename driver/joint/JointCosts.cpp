@@ -65,12 +65,12 @@ JointCosts::JointCosts(const JointSpace &space, const CompileOptions &options)
 
 /// What a model has no way to be split by is no choice.
 double JointCosts::bound(const JointChoice &choice, int which) {
-  if (which > 0 && refused.count(scheduleOf(choice)) > 0)
+  if ((which > 0 || space.isUncertain(choice)) && refused.count(scheduleOf(choice)) > 0)
     return solver::kNever;
   try {
     return bounded(choice, which);
   } catch (const Error &error) {
-    if (which == 0 || !space.isSplit(choice))
+    if (!space.isUncertain(choice) || (which == 0 && space.isSplit(choice)))
       throw;
     refused[scheduleOf(choice)] = error.what();
     return solver::kNever;
@@ -104,13 +104,16 @@ void JointCosts::count(mlir::ModuleOp module, const JointChoice &choice, bool is
 
 const JointCosts::Common &JointCosts::commonOf(const JointChoice &choice) {
   const bool addsUp = space.accumulateOf(choice) > 1;
+  const rt::Mesh shares = space.meshOf(choice).along(rt::Mesh::kExpert);
   const std::string key = space.value(choice, kRowsAxis) + " " + space.value(choice, kPrecisionAxis) +
-                          (addsUp ? " added up" : "");
+                          (addsUp ? " added up" : "") + (shares.size() > 1 ? " " + shares.text() : "");
   const auto found = commons.find(key);
   if (found != commons.end())
     return found->second;
   CompileOptions one = unplanned(space.optionsOf(choice));
   one.model.mesh.reset(), one.model.ranks = {1}, one.partition.stage = 0, one.machine.link.clear();
+  if (shares.size() > 1) // else a rank would have the matrices of all experts
+    one.model.mesh = shares, one.model.ranks = {shares.size()};
   one.accumulate = addsUp ? 2 : 1;
   const ProgressStage stage("bounding " + key, 0);
   Compilation compilation(one);
@@ -262,7 +265,7 @@ JointPlan JointCosts::plan(const JointChoice &choice) {
   try {
     plan = planned(choice);
   } catch (const Error &error) {
-    if (!space.isSplit(choice))
+    if (!space.isUncertain(choice))
       throw;
     refusedPlans[choice] = error.what();
   }
@@ -311,7 +314,7 @@ int64_t JointCosts::chunkOf(const JointChoice &choice) const {
 /// that divide the model count none of it.
 double JointCosts::leastSeconds(const JointChoice &choice, const nlohmann::json &report) {
   const double seconds = scheduledSeconds(choice);
-  if (space.value(choice, kZeroAxis) == "3" || space.isSplit(choice))
+  if (space.value(choice, kZeroAxis) == "3" || space.isUncertain(choice))
     return seconds;
   double once = 0;
   for (const nlohmann::json &function : report["functions"])

@@ -49,7 +49,7 @@ private:
     std::map<std::string, analysis::MovedStates> moved; ///< by the value of --offload
   };
   double bounded(const solver::JointChoice &choice, int which);
-  /// On one rank, for a micro-batch.
+  /// On one rank, or one of those that share out the experts, for a micro-batch.
   struct Common {
     double seconds = 0, products = 0;
     double forwardShare = 0; ///< of products, the least of any node

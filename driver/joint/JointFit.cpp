@@ -15,7 +15,7 @@ bool fitsInSomeWay(const CompileOptions &options) {
   std::vector<solver::JointChoice> choices = space.choices();
   std::erase_if(choices, [&](const solver::JointChoice &choice) {
     const rt::Mesh &mesh = space.meshOf(choice);
-    const bool isLastStage = choice[kZeroAxis] == last(kZeroAxis) || mesh.sizeOf(rt::Mesh::kData) == 1;
+    const bool isLastStage = choice[kZeroAxis] == last(kZeroAxis) || mesh.sizeOf(rt::Mesh::kParts) == 1;
     return mesh.sizeOf(rt::Mesh::kReplica) > 1 || !isLastStage || choice[kRowsAxis] != last(kRowsAxis) ||
            choice[kBucketAxis] != 0 || choice[kLayoutAxis] != 0 || choice[kScheduleAxis] != 0;
   });

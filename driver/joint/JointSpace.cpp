@@ -1,8 +1,10 @@
 #include "driver/joint/JointSpace.h"
+#include "driver/options/ExpertAxis.h"
 #include "lib/Analysis/DeviceModel.h"
 #include "lib/Support/Divisors.h"
 #include "lib/Support/Error.h"
 #include <fmt/format.h>
+#include <numeric>
 
 namespace kedge::driver {
 namespace {
@@ -13,8 +15,8 @@ bool isFixed(const CompileOptions &options, const char *flag) { return options.j
 bool splitsModels(const CompileOptions &options) { return !options.syncBatchNorm; }
 
 /// Whole copies of the state on groups of ranks, from none to many; then the same for ranks that divide the
-/// model.
-std::vector<std::string> meshesOf(const CompileOptions &options) {
+/// model, or share out so many experts.
+std::vector<std::string> meshesOf(const CompileOptions &options, int64_t experts) {
   const int64_t ranks = options.model.ranks.front();
   if (options.model.mesh || ranks == 1)
     return {options.model.meshOfRanks().text()};
@@ -24,9 +26,11 @@ std::vector<std::string> meshesOf(const CompileOptions &options) {
       const int64_t rest = ranks / stages / blocks;
       for (const int64_t copies : divisorsOf(rest))
         if (copies < rest || rest == 1)
-          meshes.push_back(rt::Mesh::parse(fmt::format("pipeline={},replica={},data={},tensor={}", stages,
-                                                       copies, rest / copies, blocks))
-                               .text());
+          for (const int64_t shares : divisorsOf(std::gcd(stages * blocks == 1 ? experts : 1, rest / copies)))
+            meshes.push_back(
+                rt::Mesh::parse(fmt::format("pipeline={},replica={},data={},expert={},tensor={}", stages,
+                                            copies, rest / copies / shares, shares, blocks))
+                    .text());
     }
   return meshes;
 }
@@ -76,10 +80,11 @@ std::vector<std::string> bucketsOf(const CompileOptions &options, const model::M
 
 } // namespace
 
-JointSpace::JointSpace(const CompileOptions &options, const model::Model &model, bool rowsFixed)
+JointSpace::JointSpace(const CompileOptions &options, const model::Model &model, bool rowsFixed,
+                       int64_t experts)
     : options(options) {
   all.resize(kScheduleAxis + 1);
-  all[kMeshAxis] = {"mesh", meshesOf(options)};
+  all[kMeshAxis] = {"mesh", meshesOf(options, whyNoExpertAxis(options).empty() ? experts : 1)};
   all[kZeroAxis] = {"zero", stagesOf(options)};
   all[kPrecisionAxis] = {
       "precision", wordsOf(options.precisions.empty() ? std::vector{options.precision} : options.precisions)};
@@ -153,6 +158,10 @@ bool JointSpace::isSplit(const solver::JointChoice &choice) const {
   return mesh.sizeOf(rt::Mesh::kTensor) > 1 || mesh.sizeOf(rt::Mesh::kPipeline) > 1;
 }
 
+bool JointSpace::isUncertain(const solver::JointChoice &choice) const {
+  return isSplit(choice) || meshOf(choice).sizeOf(rt::Mesh::kExpert) > 1;
+}
+
 /// Copies of whole states are as good along one axis as along another; a value that a mesh has no use for
 /// stands once.
 bool JointSpace::stands(const solver::JointChoice &choice) const {
@@ -161,7 +170,7 @@ bool JointSpace::stands(const solver::JointChoice &choice) const {
   const bool pipelined = mesh.sizeOf(rt::Mesh::kPipeline) > 1, blocks = mesh.sizeOf(rt::Mesh::kTensor) > 1;
   if (isWhole && !isOne && mesh.sizeOf(rt::Mesh::kReplica) > 1)
     return false;
-  if (!isWhole && all[kZeroAxis].values.size() > 1 && mesh.sizeOf(rt::Mesh::kData) == 1)
+  if (!isWhole && all[kZeroAxis].values.size() > 1 && mesh.sizeOf(rt::Mesh::kParts) == 1)
     return false;
   if (rowsOfStep(choice) % std::max<int64_t>(1, rowsOf(choice)) != 0)
     return false;

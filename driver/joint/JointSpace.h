@@ -22,14 +22,17 @@ enum JointAxisNumber {
 class JointSpace {
 public:
   /// What `options.fixed` names is not searched over. `rowsFixed`: the model's numbers depend on the rows of
-  /// a micro-batch. Throws kedge::Error for what is not available with --auto.
-  JointSpace(const CompileOptions &options, const model::Model &model, bool rowsFixed);
+  /// a micro-batch. `experts`: numbers of ranks that divide it may share out the model's experts. Throws
+  /// kedge::Error for what is not available with --auto.
+  JointSpace(const CompileOptions &options, const model::Model &model, bool rowsFixed, int64_t experts = 1);
 
   const std::vector<solver::JointAxis> &axes() const { return all; }
   /// All that differ in more than their names.
   std::vector<solver::JointChoice> choices() const;
   /// Whether ranks have parts of the model itself.
   bool isSplit(const solver::JointChoice &choice) const;
+  /// Whether there may be no program for it: ranks have parts of the model, or experts of their own.
+  bool isUncertain(const solver::JointChoice &choice) const;
   /// The options of a choice, planned as one of several.
   CompileOptions optionsOf(const solver::JointChoice &choice) const;
   /// The value of an axis.

@@ -123,14 +123,18 @@ double collectiveSeconds(const CollectiveWork &work, const LinkLevels &levels,
     hop = std::max(hop, level.hopSeconds);
     hops += std::ceil(std::log2(within)) * level.hopSeconds;
     // Each rank of a unit passes a share of what leaves it.
-    slowest = std::max(slowest, work.ringBytes / (level.rate() * below));
+    const double sent = algorithm == CollectiveAlgorithm::ToEach ? wholeBytes * (members[i + 1] - below) / all
+                                                                 : work.ringBytes / below;
+    slowest = std::max(slowest, sent / level.rate());
     sum += wholeBytes * (within - 1) / members[i + 1] / level.rate();
   }
-  return algorithm == CollectiveAlgorithm::Ring ? start + rounds * (all - 1) * hop + slowest
+  return algorithm != CollectiveAlgorithm::Tree ? start + rounds * (all - 1) * hop + slowest
                                                 : start + rounds * (hops + sum);
 }
 
 double collectiveSeconds(const CollectiveWork &work, const LinkLevels &levels) {
+  if (work.toEach)
+    return collectiveSeconds(work, levels, CollectiveAlgorithm::ToEach);
   return std::min(collectiveSeconds(work, levels, CollectiveAlgorithm::Ring),
                   collectiveSeconds(work, levels, CollectiveAlgorithm::Tree));
 }

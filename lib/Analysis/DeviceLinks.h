@@ -28,15 +28,17 @@ struct CollectiveWork {
   std::vector<int64_t> members; ///< ranks of its group, by number, from rank 0 on
   int rounds = 1;               ///< 2 for an all-reduce: parts are added, then gathered
   double ringBytes = 0;         ///< sent by a rank around a ring, in all rounds
+  bool toEach = false;          ///< what a rank sends is for one other each: rows for experts
 };
 
-enum class CollectiveAlgorithm { Ring, Tree };
+enum class CollectiveAlgorithm { Ring, Tree, ToEach };
 
 /// Seconds by one algorithm. Ring: parts go from neighbour to neighbour, on all levels at the same time, so
 /// the slowest level counts, and n - 1 messages follow each other in a round. Tree: one level after the
-/// other; within a level what a rank has doubles with each message.
+/// other; within a level what a rank has doubles with each message. ToEach: a rank sends each other one its
+/// part, which no other passes on, over the level that the two have in common.
 double collectiveSeconds(const CollectiveWork &work, const LinkLevels &levels, CollectiveAlgorithm algorithm);
-/// By the faster one.
+/// By the faster one; ToEach where that is what it does.
 double collectiveSeconds(const CollectiveWork &work, const LinkLevels &levels);
 
 /// Takes dgx-a100, dgx-h100, pcie, machine, or a JSON file (a name that ends in .json or contains a slash).

@@ -1,6 +1,7 @@
 #include "lib/Analysis/LaunchCost.h"
 #include "kedge/Dialect/Dist/CollectiveCall.h"
 #include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Dist/RoutingOps.h"
 #include "kedge/Dialect/Sched/InPlace.h"
 #include "kedge/Interfaces/LinkedKernelOpInterface.h"
 #include "lib/Analysis/ClusterCost.h"
@@ -82,6 +83,7 @@ LaunchCost costOfCollective(sched::LibraryOp op) {
   LaunchCost cost;
   if (ranks > 0 && op.calls<dist::AllReduceOp>())
     cost.rounds = 2;
+  cost.toEach = op.callsAny<dist::DispatchOp, dist::CombineOp>();
   for (const rt::Traffic &traffic : rt::trafficOf(call.name, call.inputs, call.outputs)) {
     cost.kind = WorkKind::Collective;
     cost.bytesRead +=
@@ -200,7 +202,7 @@ double secondsOf(const LaunchCost &cost, const DeviceModel &device) {
     return device.launchSeconds +
            cost.bytesRead / (cost.onDisk ? device.diskBytesPerSecond : device.hostBytesPerSecond);
   if (cost.kind == WorkKind::Collective && !device.links.empty())
-    return collectiveSeconds({cost.members, cost.rounds, cost.bytesRead}, device.links);
+    return collectiveSeconds({cost.members, cost.rounds, cost.bytesRead, cost.toEach}, device.links);
   if (cost.kind == WorkKind::Collective)
     return device.linkSeconds + cost.bytesRead / (device.linkBytesPerSecond * device.linkEfficiency);
   // Attention's rate was measured with its exponentials.

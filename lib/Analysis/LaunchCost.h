@@ -29,6 +29,7 @@ struct LaunchCost {
   // Of a collective: the ranks of the first group, by number, and how often its bytes go around.
   std::vector<int64_t> members = {};
   int rounds = 1;
+  bool toEach = false; ///< CollectiveWork::toEach
 
   bool product() const { return kind > WorkKind::Irregular; }
   double bytes() const { return bytesRead + bytesWritten; }

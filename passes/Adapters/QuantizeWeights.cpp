@@ -169,8 +169,12 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
   }
 
   Value eightBits(OpBuilder &builder, Location loc, AdaptedWeight &weight) {
-    const int64_t axis = weight.sites.front().outFirst ? 0 : 1;
+    // Several matrices, as those of experts, have scales of their own.
+    const bool isOneMatrix = weight.isConvolution() || wholeType.getRank() == 2;
+    const int64_t matrices = isOneMatrix ? 0 : wholeType.getRank() - 2,
+                  axis = matrices + (weight.sites.front().outFirst ? 0 : 1);
     SmallVector<int64_t> shape(wholeType.getRank(), 1);
+    llvm::copy(wholeType.getShape().take_front(matrices), shape.begin());
     shape[axis] = wholeType.getDimSize(axis);
     Value scales = addState(weight, Format::Int8, EncodedPart::Absmax, ".absmax",
                             RankedTensorType::get(shape, builder.getF32Type()));

@@ -353,17 +353,18 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
       setResult(function, result, sum);
   }
 
-  /// The sum of weight times mean, each mean over the items of its own term in all ranks.
+  /// The sum of weight times mean, each mean over the items of its own term in all ranks. Micro-batches have
+  /// means of their own: that of a step is known after the last of them.
   LogicalResult setWeightedMean(Formula &f, func::FuncOp function, ArrayRef<TermSums> terms) {
     const bool varies = llvm::any_of(terms, [](const TermSums &term) { return bool(term.items.counts); });
-    if (varies && accumulate > 1)
+    if (varies && accumulate > 1 && dist::partsOf(function) > 0)
       return function.emitError()
-             << "--loss " << spec().text()
-             << (lossOutput.getValue().empty() ? std::string()
-                                               : " --loss-output " + lossOutput.getValue().text())
-             << ": several losses of which one has items that may not count (ignored labels, weights) are "
-                "not available yet with --accumulate: each mean is over the step's items; give --accumulate "
-                "1";
+             << "several losses of which one has items that may not count (ignored labels, weights) are not "
+                "available yet with --same-bits: each part has a mean of its own";
+    if (varies && accumulate > 1)
+      function.emitRemark() << "several losses with --accumulate " << accumulate.getValue()
+                            << ": each mean is over the items of a micro-batch that count (not over the "
+                               "step's), and micro-batches are averaged, as PyTorch's accumulation does";
     const bool isNamed = spec().terms.size() > 1 || !lossOutput.getValue().empty();
     Value total, rows;
     bool hasRows = !varies && lossOutput.getValue().empty();

@@ -114,7 +114,25 @@ struct RaiseExperts : impl::RaiseExpertsBase<RaiseExperts> {
         ReshapeOp::create(builder, loc, matrices->indices, ArrayRef<int64_t>{tokens->tokens, tokens->slots});
     Value grouped = train::GroupedMatmulOp::create(builder, loc, rows, experts, matrices->all, transB);
     root.getY().replaceAllUsesWith(ReshapeOp::create(builder, loc, grouped, product).getResult());
+    gatherBiases(*matrices);
     return true;
+  }
+
+  /// A row for each place is picked as one, whatever op the exporter found for it.
+  static void gatherBiases(const Chosen &matrices) {
+    for (Operation *user : llvm::make_early_inc_range(matrices.indices.getUsers())) {
+      auto gather = dyn_cast<GatherNDOp>(user);
+      if (!gather || gather.getIndices() != matrices.indices || rankOf(gather.getData()) != 2 ||
+          gather.getBatchDims() != 0 || shapeOf(gather.getData())[0] != shapeOf(matrices.all)[0] ||
+          shapeOf(matrices.indices).back() != 1)
+        continue;
+      PlacedBuilder builder(gather);
+      Value places = ReshapeOp::create(builder, gather.getLoc(), matrices.indices, matrices.places);
+      gather.getOutput().replaceAllUsesWith(GatherOp::create(builder, gather.getLoc(), gather.getData(),
+                                                             places, builder.getI64IntegerAttr(0),
+                                                             IntegerAttr())
+                                                .getResult());
+    }
   }
 
   /// A matrix for each place that stays: it is copied in every step, and its gradient, too.

@@ -1,14 +1,18 @@
 #include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "kedge/Dialect/Dist/ExpertAxis.h"
+#include "kedge/Dialect/Kedge/ValueNotes.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
+#include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "kedge/Dialect/ONNX/Movement/MovementOps.h"
+#include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "kedge/Dialect/Train/GroupedOps.h"
 #include "kedge/Interfaces/ClusterableOpInterface.h"
 #include "kedge/Support/StorageBytes.h"
-#include "passes/Mesh/ExpertRows.h"
-#include "passes/Mesh/ExpertStates.h"
+#include "passes/Mesh/Experts/ExpertDim.h"
+#include "passes/Mesh/Experts/ExpertRows.h"
+#include "passes/Mesh/Experts/ExpertStates.h"
 #include "passes/Mesh/Passes.h"
 
 namespace kedge::mesh {
@@ -26,10 +30,11 @@ public:
       : function_(function), states_(states), capacity_(capacity), group_(group) {}
 
   LogicalResult run() {
+    Block &block = function_.getBody().front();
+    eraseUnused(block); // a reader that nobody reads wants no rows
     takeParts();
     if (failed(findGradients()))
       return failure();
-    Block &block = function_.getBody().front();
     for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
       if (failed(rewrite(op)))
         return failure();
@@ -46,61 +51,71 @@ public:
   }
 
 private:
+  /// What a rank has of states, and what follows from that alone.
   void takeParts() {
     for (BlockArgument argument : function_.getArguments())
-      if (auto state = train::stateOfArgument(function_, argument.getArgNumber());
-          state && states_.isCut(state.getAttr())) {
-        argument.setType(states_.partOf(argument.getType()));
-        takePart(argument);
+      if (const ExpertDim *at = states_.dimOf(argument))
+        argument.setType(at->partOf(argument.getType(), group_));
+    for (Operation &op : function_.getBody().front().without_terminator())
+      if (const ExpertDim *at = op.getNumResults() == 1 ? states_.dimOf(op.getResult(0)) : nullptr) {
+        takeFromWholes(op, *at);
+        makePart(&op, *at, group_);
       }
   }
 
-  /// What is computed element by element of a part is one.
-  void takePart(Value part) {
-    parts_.insert(part);
-    for (Operation *user : part.getUsers())
-      if (user->hasTrait<ComputesEachElement>())
-        for (Value result : user->getResults())
-          if (parts_.insert(result).second) {
-            result.setType(tensorType(part).clone(elementOf(result)));
-            takePart(result);
-          }
+  /// Of operands that are whole on every rank.
+  void takeFromWholes(Operation &op, ExpertDim at) {
+    for (OpOperand &operand : op.getOpOperands())
+      if (const auto need = needOf(operand, at, group_); need && need->kind == ExpertNeed::PartOfWhole) {
+        PlacedBuilder builder(&op);
+        operand.set(dist::LocalShardOp::create(builder, op.getLoc(), operand.get(), group_).getResult(0));
+      }
   }
 
   /// The ops that make the gradients of what is cut.
   LogicalResult findGradients() {
     for (OpOperand &returned : function_.getBody().front().getTerminator()->getOpOperands())
       if (auto gradient =
-              train::bindingOfResult(function_, returned.getOperandNumber(), train::BindingKind::Gradient);
-          gradient && states_.isCut(StringAttr::get(function_.getContext(), gradient.getName())) &&
-          failed(findGradient(returned.get())))
-        return failure();
+              train::bindingOfResult(function_, returned.getOperandNumber(), train::BindingKind::Gradient))
+        if (const ExpertDim *at = states_.dimOf(StringAttr::get(function_.getContext(), gradient.getName()));
+            at && failed(findGradient(returned.get(), *at)))
+          return failure();
     return success();
   }
 
-  LogicalResult findGradient(Value value) {
+  LogicalResult findGradient(Value value, ExpertDim at) {
     Operation *op = value.getDefiningOp();
-    if (op && isa<train::GroupedMatmulGradOp, train::GatherGradOp>(op)) {
+    if (op && at.isPlain() && isa<train::GroupedMatmulGradOp, train::GatherGradOp>(op)) {
       gradients_.insert(op);
       return success();
     }
-    if (!op || !op->hasTrait<ComputesEachElement>())
-      return emitError(value.getLoc(),
-                       "the gradient of experts is made in a way that is not available yet along "
-                       "'expert'; expected a grouped product or a gather");
-    for (Value operand : op->getOperands())
-      if (shapeOf(operand) == shapeOf(value) && failed(findGradient(operand)))
-        return failure();
+    const bool follows = op && (isa<ReshapeOp, TransposeOp>(op) || op->hasTrait<ComputesEachElement>());
+    for (OpOperand &operand : op ? op->getOpOperands() : MutableArrayRef<OpOperand>()) {
+      const auto need = follows ? needOf(operand, at, group_) : std::nullopt;
+      if (!need || (need->kind == ExpertNeed::Part && failed(findGradient(operand.get(), need->at))))
+        return need ? failure() : refuse(value);
+    }
+    if (!follows)
+      return refuse(value);
+    parts_.try_emplace(op, at);
     return success();
   }
 
+  LogicalResult refuse(Value gradient) {
+    return emitError(gradient.getLoc(),
+                     "the gradient of experts is made in a way that is not available yet along "
+                     "'expert'; expected a grouped product or a gather");
+  }
+
   LogicalResult rewrite(Operation &op) {
-    if (auto product = dyn_cast<train::GroupedMatmulOp>(op); product && parts_.contains(product.getW()))
+    if (auto product = dyn_cast<train::GroupedMatmulOp>(op); product && states_.dimOf(product.getW()))
       return multiply(product);
-    if (auto gather = dyn_cast<GatherOp>(op); gather && parts_.contains(gather.getData()))
+    if (auto gather = dyn_cast<GatherOp>(op); gather && isOfRows(gather))
       return pick(gather);
+    if (auto at = parts_.find(&op); at != parts_.end())
+      makePart(&op, at->second, group_);
     if (!gradients_.contains(&op))
-      return success();
+      return joinCombined(op), success();
     if (auto product = dyn_cast<train::GroupedMatmulGradOp>(op))
       return sumProducts(product);
     return sumRows(cast<train::GatherGradOp>(op));
@@ -116,6 +131,54 @@ private:
     return success();
   }
 
+  /// What comes back to the ranks of tokens for one reader alone, maybe scaled on the way.
+  dist::CombineOp combinedFor(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !value.hasOneUse() || isa<dist::CombineOp>(op))
+      return dyn_cast_or_null<dist::CombineOp>(value.hasOneUse() ? op : nullptr);
+    const auto isScalar = [](Value operand) { return elementCount(shapeOf(operand)) == 1; };
+    const bool keepsRows =
+        isa<ReshapeOp>(op) || (op->getNumResults() == 1 && op->hasTrait<ComputesEachElement>() &&
+                               llvm::all_of(llvm::drop_begin(op->getOperands()), isScalar));
+    return keepsRows ? combinedFor(op->getOperand(0)) : dist::CombineOp();
+  }
+
+  /// An op that joins several tensors of rows joins them where they are: one goes back in their place.
+  void joinCombined(Operation &op) {
+    if (op.getNumOperands() != 2 || op.getNumResults() != 1 || !op.hasTrait<ComputesEachElement>())
+      return;
+    if (auto sum = dyn_cast<AddOp>(op); sum && sumLater(sum))
+      return;
+    auto first = combinedFor(op.getOperand(0)), second = combinedFor(op.getOperand(1));
+    if (!first || !second || first == second || first.getExperts() != second.getExperts())
+      return;
+    ExpertRows &rows = *rows_.at(first.getExperts());
+    if (!rows.isLocal(op.getResult(0)))
+      return;
+    PlacedBuilder builder(&op);
+    Value made = rows.local(builder, op.getResult(0), 1);
+    rows.replace(builder, op.getResult(0), made);
+  }
+
+  /// Sums over the places of a token are added before they are summed; the ops at hand are gone then.
+  bool sumLater(AddOp sum) {
+    auto first = sum.getA().getDefiningOp<ReduceSumOp>(), second = sum.getB().getDefiningOp<ReduceSumOp>();
+    if (!first || !second || first == second || !first->hasOneUse() || !second->hasOneUse() ||
+        first.getAxes() != second.getAxes() || first.getKeepdims() != second.getKeepdims() ||
+        first.getX().getType() != second.getX().getType() || !combinedFor(first.getX()) ||
+        !combinedFor(second.getX()))
+      return false;
+    PlacedBuilder builder(sum);
+    auto all = AddOp::create(builder, sum.getLoc(), first.getX(), second.getX());
+    auto later = ReduceSumOp::create(builder, sum.getLoc(), all, first.getAxes(), first.getKeepdims());
+    copyValueNotes(sum, later);
+    sum.getResult().replaceAllUsesWith(later.getResult());
+    for (Operation *op : {sum.getOperation(), first.getOperation(), second.getOperation()})
+      op->erase();
+    joinCombined(*all);
+    return true;
+  }
+
   LogicalResult sumProducts(train::GroupedMatmulGradOp product) {
     ExpertRows &rows = rowsOf(product, product.getExperts());
     PlacedBuilder builder(product);
@@ -126,7 +189,7 @@ private:
     auto made = train::GroupedMatmulGradOp::create(builder, product.getLoc(), x, rows.experts(), dY,
                                                    product.getCount() / group_.ranks, product.getTransB(),
                                                    /*skips=*/true, rows.expected());
-    replacePart(product.getDW(), made.getDW());
+    product.getDW().replaceAllUsesWith(made.getDW());
     return success();
   }
 
@@ -153,13 +216,13 @@ private:
     auto made = train::GatherGradOp::create(builder, gradient.getLoc(), dY, rows.someExperts(builder),
                                             builder.getI64IntegerAttr(0), IntegerAttr(),
                                             builder.getDenseI64ArrayAttr(shape));
-    replacePart(gradient.getDX(), made.getDX());
+    gradient.getDX().replaceAllUsesWith(made.getDX());
     return success();
   }
 
-  void replacePart(Value whole, Value part) {
-    whole.replaceAllUsesWith(part);
-    takePart(part);
+  /// Not a table's of codes.
+  bool isOfRows(GatherOp gather) {
+    return states_.dimOf(gather.getData()) && !states_.dimOf(gather.getOutput());
   }
 
   /// The rows of one choice of experts; their counts are exchanged in front of the first op that needs them.
@@ -184,8 +247,8 @@ private:
   const ExpertStates &states_;
   double capacity_;
   dist::RankGroup group_;
-  DenseSet<Value> parts_;           ///< of this rank's experts
-  DenseSet<Operation *> gradients_; ///< that make them
+  DenseSet<Operation *> gradients_;        ///< that make those of this rank's experts
+  DenseMap<Operation *, ExpertDim> parts_; ///< that follow from them
   DenseMap<Value, std::unique_ptr<ExpertRows>> rows_;
 };
 
@@ -206,8 +269,9 @@ struct CutExperts : impl::CutExpertsBase<CutExperts> {
       return signalPassFailure();
     for (train::StateOp state : states.cut()) {
       addStatistic("states cut", 1);
-      addStatistic("bytes saved", bytesOf(state.getType()) - bytesOf(states.partOf(state.getType())));
+      const int64_t before = bytesOf(state.getType());
       states.cut(state);
+      addStatistic("bytes saved", before - bytesOf(state.getType()));
     }
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())

@@ -1,4 +1,5 @@
 #include "tools/flags/MeshFlags.h"
+#include "driver/options/ExpertAxis.h"
 #include "driver/shard/Configuration.h"
 #include "lib/Support/Divisors.h"
 #include "lib/Support/Error.h"
@@ -213,28 +214,16 @@ static void checkExpertAxis(const CLI::App &command, const CompileOptions &o) {
   if (o.countsExperts && (o.isPipelined() || o.joinsMicroBatches()))
     fail("--log-experts: not available yet with a pipeline or --batchnorm exact; leave it out");
   if (mesh.sizeOf(rt::Mesh::kExpert) == 1) {
-    if (isGiven(command, "--expert-capacity"))
-      fail("--expert-capacity: it is for an axis 'expert'; give --mesh expert=N with it, or leave it out");
+    if (isGiven(command, "--expert-capacity") && !isGiven(command, "--auto"))
+      fail("--expert-capacity: it is for an axis 'expert'; give --mesh expert=N or --auto with it, or leave "
+           "it "
+           "out");
     return;
   }
-  const std::string words = meshFlagsOf(command);
-  const auto refuse = [&](bool given, const std::string &what, const char *instead) {
-    if (given)
-      fail("{}: {} is not available yet with an axis 'expert'; {}", words, what, instead);
-  };
-  using autodiff::Optimizer;
-  refuse(o.onGpu(), "--target " + o.machine.target, "expected cpu");
-  refuse(o.isPipelined(), "an axis 'pipeline'", "give expert with replica and data");
-  refuse(mesh.sizeOf(rt::Mesh::kTensor) > 1, "an axis 'tensor'", "give expert with replica and data");
-  refuse(o.sameBits > 0, "--same-bits", "leave it out");
-  refuse(o.update.moments == autodiff::Moments::Int8, "--moments int8", "expected fp32 or bf16");
-  refuse(o.masterWeights == pipelines::MasterWeights::Split, "--master-weights split", "expected on or off");
-  refuse(!llvm::is_contained({Optimizer::AdamW, Optimizer::Adam, Optimizer::Sgd, Optimizer::Lion,
-                              Optimizer::RmsProp, Optimizer::Adagrad},
-                             o.update.optimizer),
-         "--optimizer " + std::string(wordOf(o.update.optimizer)),
-         "expected adamw, adam, sgd, lion, rmsprop or adagrad");
-  refuse(o.update.caution != autodiff::Caution::None, "--cautious", "leave it out");
+  if (o.sameBits > 0)
+    fail("{}: --same-bits is not available yet with an axis 'expert'; leave it out", meshFlagsOf(command));
+  if (const std::string why = driver::whyNoExpertAxis(o); !why.empty())
+    fail("{}: {}", meshFlagsOf(command), why);
 }
 
 /// What the command line and the file say of layouts, each by itself.

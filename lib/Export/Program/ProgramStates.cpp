@@ -114,7 +114,7 @@ private:
       else if (tune::isInFile(encoding.getFormat()) && other.getPart() == tune::Part::Absmax)
         axis = part.wholeType().getShape()[0] == whole[0] ? 1 : 0;
       else if (encoding.getFormat() == tune::Format::Int8)
-        for (auto [dim, size] : llvm::enumerate(cast<RankedTensorType>(part.getType()).getShape()))
+        for (auto [dim, size] : llvm::enumerate(part.wholeType().getShape()))
           if (size != 1)
             axis = dim;
     return {{key::format, tune::stringifyFormat(encoding.getFormat()).str()},

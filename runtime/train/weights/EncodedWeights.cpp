@@ -37,20 +37,27 @@ std::vector<float> absmaxOf(const Encoding &encoding, const TensorSource &source
 
 /// Of int8: which scale an element has.
 struct Rows {
-  int64_t inner, size;
-  int64_t of(int64_t element) const { return element / inner % size; }
+  int64_t inner, size, matrix, matrices;
+  int64_t of(int64_t element) const { return element / matrix * size + element / inner % size; }
+  size_t count() const { return static_cast<size_t>(matrices * size); }
 };
 
+/// The dimensions in front of the last two count matrices, as of experts, unless scales lie along them.
 Rows rowsOf(const Encoding &encoding) {
-  Rows rows{1, encoding.whole[static_cast<size_t>(encoding.axis)]};
-  for (size_t k = static_cast<size_t>(encoding.axis) + 1; k < encoding.whole.size(); ++k)
-    rows.inner *= encoding.whole[k];
-  return rows;
+  const auto axis = static_cast<size_t>(encoding.axis), rank = encoding.whole.size();
+  const auto sizeFrom = [&](size_t dim) {
+    return TensorDesc{DType::F32,
+                      {encoding.whole.begin() + static_cast<std::ptrdiff_t>(dim), encoding.whole.end()}}
+        .elements();
+  };
+  const int64_t all = sizeFrom(0), matrix = axis > 0 && rank > 2 ? sizeFrom(rank - 2) : all;
+  return {sizeFrom(axis + 1), encoding.whole[axis], std::max<int64_t>(1, matrix),
+          matrix == 0 ? 0 : all / matrix};
 }
 
 std::vector<float> rowAbsmax(const Encoding &encoding, const TensorSource &source) {
   const Rows rows = rowsOf(encoding);
-  std::vector<float> absmax(static_cast<size_t>(rows.size));
+  std::vector<float> absmax(rows.count());
   forSlices(source, encoding.whole, [&](const float *values, int64_t first, int64_t count) {
     for (int64_t k = 0; k < count; ++k) {
       float &most = absmax[static_cast<size_t>(rows.of(first + k))];

@@ -143,9 +143,9 @@ def variants(loss, run):
     if kind not in ("kto", "orpo"):
         check(loss, steps(compiled(loss, *half, "--accumulate", "2"), inputs, 6), few)
         print("  in two micro-batches")
-    if kind == "orpo":
-        refused = subprocess.run(["kedge", "compile", GPT / "model.onnx", *half, "--loss", loss, "--accumulate", "2", "-o", out / "none"], capture_output=True, text=True)
-        assert refused.returncode == 1 and "not available yet with --accumulate" in refused.stderr, refused.stderr
+    if kind == "orpo":  # each micro-batch has means of its own: the first step's is another one
+        lines = steps(compiled(loss, *half, "--accumulate", "2"), inputs, 6)
+        assert lines[-1]["loss"] < lines[0]["loss"], lines
     check(loss, steps(compiled(loss, "--logits-chunk", "4096"), inputs, 6), few)
     narrow = [{"loss": step["loss"]} for step in few]
     check(loss, steps(compiled(loss, "--precision", "bf16"), inputs, 6), narrow, 3e-2)

@@ -18,7 +18,8 @@
 // RUN: not kedge-opt %s --kedge-add-loss="kind=a=triplet" 2>&1 | FileCheck %s --check-prefix=TRIPLES
 // RUN: not kedge-opt %s --kedge-add-loss="kind=a=ctc" 2>&1 | FileCheck %s --check-prefix=STEPS
 // RUN: not kedge-opt %s --kedge-add-loss="kind=a=cross-entropy,a=mse labels=n accumulate=2" 2>&1 | FileCheck %s --check-prefix=BOTH
-// RUN: not kedge-opt %s --kedge-add-loss="kind=a=cross-entropy,b=mse accumulate=2" 2>&1 | FileCheck %s --check-prefix=COUNTED
+// RUN: kedge-opt %s --kedge-add-loss="kind=a=cross-entropy,b=mse accumulate=2" 2>&1 | FileCheck %s --check-prefix=COUNTED
+// RUN: not kedge-opt %s --kedge-set-mesh=parts=2 --kedge-add-loss="kind=a=cross-entropy,b=mse accumulate=2" 2>&1 | FileCheck %s --check-prefix=PARTS
 // RUN: not kedge-opt %s --kedge-add-loss="kind=a=cross-entropy,c=mse labels=n" 2>&1 | FileCheck %s --check-prefix=THIRD
 // RUN: not kedge-opt %s --kedge-add-loss="kind=a=contrastive sample-weights=w" 2>&1 | FileCheck %s --check-prefix=PAIRS
 // RUN: not kedge-opt %s --kedge-add-loss="kind=a=dpo labels=n" 2>&1 | FileCheck %s --check-prefix=ROWSOFTOKENS
@@ -33,7 +34,8 @@
 // TRIPLES: error: --loss a=triplet: a batch has 2 rows, expected a multiple of 3
 // STEPS: error: --loss a=ctc: the output is {{.*}}, expected [rows, steps, classes]
 // BOTH: error: the labels input 'n' is 'tensor<2xi64>', expected 'tensor<2x5xf32>' for --loss a=mse
-// COUNTED: error: --loss a=cross-entropy,b=mse: several losses of which one has items that may not count (ignored labels, weights) are not available yet with --accumulate: each mean is over the step's items; give --accumulate 1
+// COUNTED: remark: several losses with --accumulate 2: each mean is over the items of a micro-batch that count (not over the step's), and micro-batches are averaged, as PyTorch's accumulation does
+// PARTS: error: several losses of which one has items that may not count (ignored labels, weights) are not available yet with --same-bits: each part has a mean of its own
 // THIRD: error: the model has no output 'c' (--loss); its outputs are 'a', 'b'
 // PAIRS: error: --loss a=contrastive: rows that are compared with each other have no weights of their own
 // ROWSOFTOKENS: error: --loss a=dpo: the output is 'tensor<2x5xf32>' with classes along axis 1, expected [rows, tokens, vocabulary]

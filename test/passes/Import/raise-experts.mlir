@@ -5,14 +5,17 @@
 // CHECK-NEXT: %[[X:.*]] = onnx.Reshape %arg0 {shape = array<i64: 6, 4>}
 // CHECK-NEXT: %[[Y:.*]] = train.grouped_matmul %[[X]], %arg2, %arg1 {transB = true} : (tensor<6x4xf32>, tensor<6x2xi64>, tensor<8x3x4xf32>) -> tensor<6x2x3xf32>
 // CHECK-NEXT: onnx.Reshape %[[Y]] {shape = array<i64: 12, 3, 1>}
-func.func @left(%x: tensor<2x3x4xf32>, %w: tensor<8x3x4xf32>, %experts: tensor<6x2xi64>) -> tensor<12x3x1xf32> {
+// The row of a bias for each place is a Gather, whatever op picks it.
+// CHECK: onnx.Gather %arg3, %{{.*}} {axis = 0 : i64} : (tensor<8x3xf32>, tensor<12xi64>) -> tensor<12x3xf32>
+func.func @left(%x: tensor<2x3x4xf32>, %w: tensor<8x3x4xf32>, %experts: tensor<6x2xi64>, %bias: tensor<8x3xf32>) -> (tensor<12x3x1xf32>, tensor<12x3xf32>) {
   %0 = onnx.Reshape %x {shape = array<i64: 6, 1, 4>} : (tensor<2x3x4xf32>) -> tensor<6x1x4xf32>
   %1 = onnx.Expand %0 {shape = array<i64: 6, 2, 4>} : (tensor<6x1x4xf32>) -> tensor<6x2x4xf32>
   %2 = onnx.Reshape %1 {shape = array<i64: 12, 4, 1>} : (tensor<6x2x4xf32>) -> tensor<12x4x1xf32>
   %3 = onnx.Reshape %experts {shape = array<i64: 12, 1>} : (tensor<6x2xi64>) -> tensor<12x1xi64>
   %4 = onnx.GatherND %w, %3 {batch_dims = 0 : i64} : (tensor<8x3x4xf32>, tensor<12x1xi64>) -> tensor<12x3x4xf32>
   %5 = onnx.MatMul %4, %2 : (tensor<12x3x4xf32>, tensor<12x4x1xf32>) -> tensor<12x3x1xf32>
-  return %5 : tensor<12x3x1xf32>
+  %6 = onnx.GatherND %bias, %3 {batch_dims = 0 : i64} : (tensor<8x3xf32>, tensor<12x1xi64>) -> tensor<12x3xf32>
+  return %5, %6 : tensor<12x3x1xf32>, tensor<12x3xf32>
 }
 
 // -----

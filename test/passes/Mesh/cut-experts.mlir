@@ -32,7 +32,7 @@
 // CHECK: 3 kedge-cut-experts states cut
 
 // ROOM: dist.dispatch {{.*}} -> tensor<15x3xf32>
-// THREE: error: @up has 4 experts, which 3 ranks along 'expert' do not divide: not available yet
+// THREE: error: {{.*}}has a matrix for each of 4 experts, which 3 ranks along 'expert' do not divide: not available yet
 // ALONE-NOT: dist.dispatch
 // NEGATIVE: error: capacity = -1{{.*}}: expected a number that is not negative
 

@@ -48,6 +48,14 @@ TEST(DeviceLinks, OneRankAMachineSendsAllOfItOverTheNetwork) {
   EXPECT_DOUBLE_EQ(tree(sum), 1 + 2 * (0.1 + 100.0 / 10));
 }
 
+TEST(DeviceLinks, NoRankPassesOnWhatIsForAnother) {
+  // 100 bytes for each of 8 ranks, oneself included: 3 are in the machine, 4 over the network.
+  const CollectiveWork rows{everyNth(8, 1), 1, 700, true};
+  EXPECT_DOUBLE_EQ(collectiveSeconds(rows, kTwo), 1 + 7 * 0.1 + 400.0 / 10);
+  const CollectiveWork within{everyNth(4, 1), 1, 300, true};
+  EXPECT_DOUBLE_EQ(collectiveSeconds(within, kTwo), 0.5 + 3 * 0.01 + 300.0 / 100);
+}
+
 TEST(DeviceLinks, OneLevelWithoutHopsIsTheDevicesOwnLink) {
   const DeviceModel plain = loadDevice("cpu"), levels = loadDevice("cpu+link=machine");
   EXPECT_DOUBLE_EQ(collectiveSeconds({everyNth(4, 1), 2, 6e9}, levels.links),

@@ -1,4 +1,4 @@
-#include "passes/Mesh/ExpertRows.h"
+#include "passes/Mesh/Experts/ExpertRows.h"
 #include "kedge/Dialect/Dist/CollectiveOps.h"
 #include "kedge/Dialect/Kedge/ValueNotes.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
@@ -7,6 +7,7 @@
 #include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "kedge/Dialect/Train/GroupedOps.h"
+#include "kedge/Interfaces/ClusterableOpInterface.h"
 #include "passes/Mesh/Layout.h"
 #include <cmath>
 
@@ -145,7 +146,6 @@ std::optional<ExpertRows::RowOp> ExpertRows::rowOpOf(Operation *op) const {
   return row;
 }
 
-/// Whether it follows from rows that are here: then nothing is sent for it.
 bool ExpertRows::isLocal(Value value) {
   if (known.contains(value))
     return true;
@@ -161,6 +161,14 @@ bool ExpertRows::isLocal(Value value) {
       for (auto [operand, how] : llvm::zip(op->getOperands(), row->operands))
         follows = follows || (how.each == 1 && isLocal(operand));
   return locals[value] = follows;
+}
+
+/// As many numbers are sent of what it is made of, which another reader may need.
+bool ExpertRows::isScaled(Value value) const {
+  Operation *op = value.getDefiningOp();
+  const auto isScalar = [](Value operand) { return elementCount(shapeOf(operand)) == 1; };
+  return op && op->getNumOperands() == 2 && op->hasTrait<ComputesEachElement>() &&
+         op->getOperand(0).getType() == value.getType() && isScalar(op->getOperand(1)) && rowOpOf(op);
 }
 
 /// [R, ...] as a value with so many leading dims has it.
@@ -229,7 +237,7 @@ Value ExpertRows::send(PlacedBuilder &builder, Value value, int64_t rows) {
 Value ExpertRows::local(PlacedBuilder &builder, Value value, int64_t each) {
   if (Value found = known.lookup(value))
     return found;
-  if (each == 1 && isLocal(value))
+  if (each == 1 && (isLocal(value) || isScaled(value)))
     return compute(builder, value);
   if (auto reshape = value.getDefiningOp<ReshapeOp>();
       reshape && leadingDims(shapeOf(reshape.getData()), places / each) > 0 &&

@@ -33,6 +33,8 @@ public:
   /// What the rank has of a value whose first dims are those of places, `each` of which share a row. Computed
   /// from what it has where that is so of the operands, else sent.
   mlir::Value local(PlacedBuilder &builder, mlir::Value value, int64_t each);
+  /// Whether it follows from rows that are here: then nothing is sent for it.
+  bool isLocal(mlir::Value value);
   /// `made` [R, ...] is what the rank has of `whole`; other readers of that get it at its places.
   void replace(PlacedBuilder &builder, mlir::Value whole, mlir::Value made);
 
@@ -50,7 +52,7 @@ private:
   std::optional<RowOp> rowOpOf(mlir::Operation *op) const;
   std::optional<Operand> operandOf(mlir::Operation *op, const ShardingRule &rule, unsigned number,
                                    mlir::ArrayRef<int64_t> dims) const;
-  bool isLocal(mlir::Value value);
+  bool isScaled(mlir::Value value) const;
   mlir::Value rowsOf(PlacedBuilder &builder, mlir::Value operand, int64_t leading, int64_t each);
   mlir::Value compute(PlacedBuilder &builder, mlir::Value value);
   mlir::Value send(PlacedBuilder &builder, mlir::Value value, int64_t rows);
