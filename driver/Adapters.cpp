@@ -3,6 +3,7 @@
 #include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "lib/Support/Error.h"
 #include "runtime/format/AdapterFolder.h"
+#include <cmath>
 #include <set>
 
 using namespace mlir;
@@ -11,16 +12,19 @@ using nlohmann::json;
 namespace kedge::driver {
 namespace {
 
-/// An expression that finds names ending with these components.
-std::string expressionFor(const std::string &path) {
+/// An expression for this text.
+std::string expressionOf(const std::string &path) {
   std::string escaped;
   for (char letter : path) {
     if (std::string_view("^$\\.*+?()[]{}|/").find(letter) != std::string_view::npos)
       escaped += '\\';
     escaped += letter;
   }
-  return "(^|[./])" + escaped + "$";
+  return escaped;
 }
+
+/// An expression that finds names ending with these components.
+std::string expressionFor(const std::string &path) { return "(^|[./])" + expressionOf(path) + "$"; }
 
 std::string parentOf(const std::string &name) { return name.substr(0, name.find_last_of('.')); }
 
@@ -69,8 +73,8 @@ void checkTargets(const rt::AdapterFolder &folder, ModuleOp module, const std::s
     if (const json other = folder.config().value(narrowing, json()); !targets.is_array() || !other.empty())
       return;
   std::set<std::string> adapted;
-  for (const rt::AdaptedModule &one : folder.modules())
-    adapted.insert(one.path);
+  for (const std::string &path : folder.paths())
+    adapted.insert(path);
   for (auto state : module.getOps<train::StateOp>()) {
     const std::string name = cutPrefix(state.getOnnxName().value_or("").str(), prefix), path = parentOf(name);
     if (state.getRole() != train::Role::Frozen || !name.ends_with(".weight") ||
@@ -80,7 +84,7 @@ void checkTargets(const rt::AdapterFolder &folder, ModuleOp module, const std::s
       if (target.is_string() && rt::endsWithPath(path, target.get<std::string>()))
         fail("{}: 'target_modules' of {} has '{}', but '{}' has no tensors of that adapter: expected '{}'",
              folder.tensorsPath(), rt::kAdapterConfig, target.get<std::string>(), name,
-             rt::AdaptedModule{path, 0, 0}.keyA());
+             folder.scales().empty() ? rt::AdaptedModule{path, 0, 0}.keyA() : rt::ScaledModule{path}.key());
   }
 }
 
@@ -91,35 +95,117 @@ bool isOfExperts(train::StateOp factor, train::StateOp base) {
   return whole.getRank() == 3 && factor.wholeType().getRank() == 2;
 }
 
+/// Ranks and alphas of single modules where patterns give them: their own path is the pattern.
+void addPatterns(const pipelines::AdapterOptions &options, ModuleOp module, json &config) {
+  const bool stabilised = options.insert.scaling == adapters::Scaling::RankStabilized;
+  for (auto state : module.getOps<train::StateOp>()) {
+    auto adapter = tune::adapterOf(state);
+    const bool isA = adapter && (adapter.getFactor() == tune::Factor::A ||
+                                 adapter.getFactor() == tune::Factor::EmbeddingA);
+    if (!isA || isOfExperts(state, module.lookupSymbol<train::StateOp>(adapter.getBase().getAttr())))
+      continue;
+    const int64_t rank = state.wholeType().getDimSize(0);
+    const double r = static_cast<double>(rank), scale = adapter.getScale().getValueAsDouble();
+    const double alpha = stabilised ? scale * std::sqrt(r) : scale * r;
+    const std::string path = expressionOf(adapter.getPath().str());
+    if (rank != options.insert.rank)
+      config["rank_pattern"][path] = rank;
+    if (std::abs(alpha - options.insert.alpha.value) > 1e-9 * alpha)
+      config["alpha_pattern"][path] = alpha;
+  }
+}
+
+json firstValuesOf(adapters::FirstValues init) {
+  if (init == adapters::FirstValues::Pissa || init == adapters::FirstValues::Olora)
+    return wordOf(init);
+  return true;
+}
+
+/// IA3's settings.
+json scalesConfigOf(ModuleOp module) {
+  std::set<std::string> targets, ofInputs;
+  bool transposed = false;
+  for (auto state : module.getOps<train::StateOp>())
+    if (auto adapter = tune::adapterOf(state)) {
+      targets.insert(adapter.getPath().str());
+      if (adapter.getFactor() == tune::Factor::InputScale)
+        ofInputs.insert(adapter.getPath().str());
+      transposed |= adapter.getTransposed().getValue();
+    }
+  return {{"peft_type", "IA3"},
+          {"task_type", nullptr},
+          {"base_model_name_or_path", nullptr},
+          {"target_modules", targets},
+          {"feedforward_modules", ofInputs},
+          {"fan_in_fan_out", transposed},
+          {"modules_to_save", nullptr},
+          {"init_ia3_weights", true},
+          {"inference_mode", true}};
+}
+
+/// Rows of tables by the tables' paths.
+json tokensOf(ModuleOp module) {
+  json tables = json::object();
+  for (auto state : module.getOps<train::StateOp>())
+    if (auto adapter = tune::adapterOf(state); adapter && adapter.getFactor() == tune::Factor::Tokens)
+      tables[adapter.getPath().str()] = adapter.getRows().vec();
+  return tables;
+}
+
+/// Settings of rows that train without other adapters, which are the same ones in all tables.
+json tokensConfigOf(const json &tables) {
+  std::set<std::string> targets;
+  for (const auto &[path, rows] : tables.items()) {
+    targets.insert(path);
+    if (rows != *tables.begin())
+      fail("--train-tokens: other rows of '{}' than of '{}' are not available yet without --lora", path,
+           *targets.begin());
+  }
+  return {{"peft_type", "TRAINABLE_TOKENS"},
+          {"task_type", nullptr},
+          {"base_model_name_or_path", nullptr},
+          {"target_modules", targets},
+          {"token_indices", *tables.begin()},
+          {"init_weights", true},
+          {"inference_mode", true}};
+}
+
 json configOf(const pipelines::AdapterOptions &options, ModuleOp module) {
   std::set<std::string> targets, parameters;
   bool transposed = false;
   for (auto state : module.getOps<train::StateOp>())
-    if (auto adapter = tune::adapterOf(state)) {
+    if (auto adapter = tune::adapterOf(state); adapter && adapter.getFactor() != tune::Factor::Tokens) {
       auto base = module.lookupSymbol<train::StateOp>(adapter.getBase().getAttr());
       if (isOfExperts(state, base)) {
         parameters.insert(base.getOnnxName().value_or(base.getSymName()).str());
         continue;
       }
       targets.insert(adapter.getPath().str());
-      transposed |= adapter.getTransposed().getValue();
+      if (adapter.getFactor() == tune::Factor::A) // tables lie as [in, out], too
+        transposed |= adapter.getTransposed().getValue();
     }
+  const json tables = tokensOf(module);
+  if (targets.empty() && parameters.empty())
+    return tokensConfigOf(tables);
   json config = {{"peft_type", "LORA"},
                  {"task_type", nullptr},
                  {"base_model_name_or_path", nullptr},
                  {"r", options.insert.rank},
                  {"lora_alpha", options.insert.alpha.value},
                  {"use_rslora", options.insert.scaling == adapters::Scaling::RankStabilized},
-                 {"use_dora", false},
+                 {"use_dora", options.insert.magnitude},
                  {"lora_dropout", options.insert.dropout.value},
                  {"bias", "none"},
                  {"fan_in_fan_out", transposed},
                  {"target_modules", targets},
                  {"modules_to_save", nullptr},
                  {"inference_mode", true},
-                 {"init_lora_weights", true},
+                 {"init_lora_weights", firstValuesOf(options.insert.init)},
                  {"rank_pattern", json::object()},
                  {"alpha_pattern", json::object()}};
+  addPatterns(options, module, config);
+  if (!tables.empty())
+    config["trainable_token_indices"] = tables;
   if (!parameters.empty())
     config["target_parameters"] = parameters;
   return config;
@@ -138,8 +224,9 @@ std::vector<std::string> trainedBeside(const pipelines::AdapterOptions &options)
 }
 
 json adapterFacts(const pipelines::AdapterOptions &options, ModuleOp module) {
-  json config = options.insert.folder.empty() ? configOf(options, module)
-                                              : rt::AdapterFolder::open(options.insert.folder).config();
+  json config = !options.insert.folder.empty()    ? rt::AdapterFolder::open(options.insert.folder).config()
+                : !options.scales.weights.empty() ? scalesConfigOf(module)
+                                                  : configOf(options, module);
   if (!options.insert.folder.empty())
     checkTargets(rt::AdapterFolder::open(options.insert.folder), module, prefixOf(module));
   std::set<std::string> modules;

@@ -50,6 +50,8 @@ llvm::StringSet<> adaptedWeights(ModuleOp module) {
     else if (auto adapter = tune::adapterOf(state)) {
       if (!isInFile(module.lookupSymbol<train::StateOp>(adapter.getBase().getAttr())))
         names.insert(adapter.getBase().getValue());
+      if (adapter.getBias())
+        names.insert(adapter.getBias().getValue());
     } else if (auto encoding = tune::encodingOf(state); encoding && encoding.getPart() == tune::Part::Codes)
       names.insert(state.getSymName());
   return names;
@@ -212,6 +214,13 @@ static exporter::Edits inferenceEdits(ModuleOp module, const lint::Report &repor
 static json adapterExportTemplate(ModuleOp module, const lint::Report &report,
                                   const exporter::ExportTemplateOptions &options,
                                   std::vector<uint8_t> &data) {
+  for (auto state : module.getOps<train::StateOp>())
+    if (auto adapter = tune::adapterOf(state);
+        adapter &&
+        (adapter.getFrom() || !llvm::is_contained({tune::Factor::A, tune::Factor::B}, adapter.getFactor())))
+      return "not available yet for --lora-dora, --lora-init pissa and olora, --ia3, --train-tokens, and "
+             "adapters of "
+             "embeddings; use --export-onnx, which merges, or --export-adapter";
   const model::Model &original = *report.loaded;
   const model::Model changed =
       withAdapterNodes(report.inference ? *report.inference : *report.exported, module);

@@ -138,7 +138,8 @@ int kedge_evaluate(kedge_session *session, double *loss);
 int kedge_predict(kedge_session *session, const char *output, void *values, size_t bytes);
 
 /* Copies a state, laid out as the parameter is in the ONNX file; floats are 32-bit. `bytes` is the size of
- * `values`.
+ * `values`. Where the optimizer averages the weights (schedule-free), a parameter is read as the average that
+ * is evaluated and exported; what is set becomes the average, and the point that training goes on from.
  * Shape: that of kedge_state_at. Errors: KEDGE_WRONG_CALL (a state that there is not, `bytes`).
  * Threads: one. */
 int kedge_get_state(kedge_session *session, const char *name, void *values, size_t bytes);

@@ -134,6 +134,17 @@ struct AddReference : impl::AddReferenceBase<AddReference> {
 
   LogicalResult checkTrained() {
     for (auto state : getOperation().getOps<train::StateOp>())
+      if (auto adapter = tune::adapterOf(state);
+          adapter &&
+          (adapter.getFrom() || !llvm::is_contained({tune::Factor::A, tune::Factor::B,
+                                                     tune::Factor::EmbeddingA, tune::Factor::EmbeddingB},
+                                                    adapter.getFactor())))
+        return getOperation().emitError()
+               << "'" << state.getSymName()
+               << "': a reference with adapters off is not available yet for --lora-dora, --lora-init pissa "
+                  "and olora, "
+                  "--ia3 and --train-tokens; give stored log-probabilities (--data ref_logps=)";
+    for (auto state : getOperation().getOps<train::StateOp>())
       if (state.getRole() == train::Role::Parameter && !tune::adapterOf(state))
         return getOperation().emitError()
                << "'" << state.getOnnxName().value_or(state.getSymName())

@@ -7,8 +7,10 @@
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/GroupedOps.h"
 #include "kedge/Dialect/Tune/TuneAttrs.h"
-#include "kedge/Support/Assert.h"
 #include "passes/Adapters/AdapterSites.h"
+#include "passes/Adapters/AdapterStates.h"
+#include "passes/Adapters/FolderWeights.h"
+#include "passes/Adapters/Magnitude.h"
 #include "passes/Adapters/Passes.h"
 #include "runtime/format/AdapterFolder.h"
 #include "runtime/io/Error.h"
@@ -30,7 +32,26 @@ struct Adapter {
   double scale = 0;
   Attribute initA, initB;
   Type storedA = {}, storedB = {}; ///< in a folder's file; null: as here
+  bool hasMagnitude = false;
+  Attribute initMagnitude = {}; ///< null: the norms of the weight
+  Type storedMagnitude = {};
+  std::optional<tune::Decomposition> from = std::nullopt;
+
+  bool isEmbedding() const { return isa<onnx::GatherOp>(weight.sites.front().op); }
 };
+
+/// Rows of a table of embeddings are looked up and nothing else: [in, out] of a product with one-hot rows.
+void findLookUps(AdaptedWeight &weight) {
+  if (!weight.sites.empty() || !isa_and_nonnull<onnx::GatherOp>(weight.other) || rankOf(weight.value) != 2)
+    return;
+  for (OpOperand &use : weight.value.getUses()) {
+    auto gather = dyn_cast<onnx::GatherOp>(use.getOwner());
+    if (!gather || use.getOperandNumber() != 0 || gather.getAxis() != 0)
+      return weight.sites.clear();
+    weight.sites.push_back({gather, /*outFirst=*/false});
+  }
+  weight.other = nullptr;
+}
 
 struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
   using Base::Base;
@@ -59,6 +80,10 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
   LogicalResult checkOptions() {
     if (rank < 1)
       return getOperation().emitError() << "--lora-rank " << rank.getValue() << ": expected a rank from 1";
+    for (const NumberRule &rule : rankPattern)
+      if (rule.number != std::floor(rule.number) || rule.number > 1e6)
+        return getOperation().emitError()
+               << "--lora-rank-pattern " << rule.text() << ": expected a whole number from 1 to 1000000";
     return success();
   }
 
@@ -72,17 +97,30 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     return largest + 1;
   }
 
+  /// What the first rule for such a name says.
+  static double numberOf(ArrayRef<NumberRule> rules, const std::string &name, double otherwise) {
+    for (const NumberRule &rule : rules)
+      if (rule.names.isIn(name))
+        return rule.number;
+    return otherwise;
+  }
+
   LogicalResult fromPattern(SmallVectorImpl<Adapter> &adapters) {
     const auto pattern = rt::NamePattern::of("--lora '" + weights + "'", weights);
-    double alphaValue = alpha, r = rank;
     for (AdaptedWeight &weight : weightsOf(model)) {
-      if (!pattern.isIn(weight.name().str()) || weight.isBias())
+      const std::string name = weight.name().str();
+      if (!pattern.isIn(name) || weight.isBias())
         continue;
-      if (failed(check(weight, rank, "--lora")))
+      findLookUps(weight);
+      const double alphaValue = numberOf(alphaPattern, name, alpha),
+                   r = std::floor(numberOf(rankPattern, name, static_cast<double>(rank)));
+      const auto ownRank = static_cast<int64_t>(r);
+      if (failed(check(weight, ownRank, "--lora")) || failed(checkForm(weight)))
         return failure();
-      adapters.push_back({weight, weight.path(), rank,
+      adapters.push_back({weight, weight.path(), ownRank,
                           scaling == Scaling::RankStabilized ? alphaValue / std::sqrt(r) : alphaValue / r,
-                          firstA(weight), UnitAttr::get(&getContext())});
+                          firstA(weight, ownRank), UnitAttr::get(&getContext())});
+      setForm(adapters.back());
     }
     if (adapters.empty())
       return getOperation().emitError()
@@ -107,7 +145,36 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     }
   }
 
-  Attribute firstA(AdaptedWeight &weight) {
+  /// What --lora-dora and --lora-init ask for.
+  LogicalResult checkForm(AdaptedWeight &weight) {
+    const bool isMatrix =
+        llvm::all_of(weight.sites, [](Site site) { return isa<onnx::MatMulOp, onnx::GemmOp>(site.op); });
+    const char *form = magnitude                    ? "--lora-dora"
+                       : init == FirstValues::Pissa ? "--lora-init pissa"
+                       : init == FirstValues::Olora ? "--lora-init olora"
+                                                    : nullptr;
+    if (form && !isMatrix)
+      return getOperation().emitError()
+             << form << ": '" << weight.name()
+             << "' is no matrix of a product: not available yet for convolutions, experts and "
+                "embeddings; leave it out of --lora";
+    return success();
+  }
+
+  void setForm(Adapter &adapter) {
+    adapter.hasMagnitude = magnitude;
+    if (init == FirstValues::Pissa || init == FirstValues::Olora) {
+      adapter.from = init == FirstValues::Pissa ? tune::Decomposition::Pissa : tune::Decomposition::Olora;
+      adapter.initA = adapter.initB = UnitAttr::get(&getContext()); // the runtime computes both
+    }
+    if (!adapter.isEmbedding())
+      return;
+    adapter.initB = tune::RandomAttr::get(&getContext(), tune::Distribution::Normal,
+                                          FloatAttr::get(Float64Type::get(&getContext()), 1.0));
+    adapter.initA = UnitAttr::get(&getContext());
+  }
+
+  Attribute firstA(AdaptedWeight &weight, int64_t rank) {
     int64_t inputs = 1;
     const auto shape = weight.shape();
     for (int64_t size : llvm::drop_begin(shape))
@@ -124,10 +191,10 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     auto refuse = [&] { return getOperation().emitError() << option << ": '" << weight.name() << "' "; };
     auto type = cast<RankedTensorType>(weight.value.getType());
     if (weight.sites.empty())
-      return refuse()
-             << "(" << type
-             << ") is no weight of a MatMul, Gemm or Conv, nor of grouped products of experts: adapters "
-                "are for those alone";
+      return refuse() << "(" << type
+                      << ") is no weight of a MatMul, Gemm or Conv, nor of grouped products of experts, nor "
+                         "a table of "
+                         "embeddings: adapters are for those alone";
     if (weight.state.getRole() == train::Role::Parameter)
       return refuse()
              << "trains as it is (--train): it cannot have an adapter, too; leave it out of one of them";
@@ -141,6 +208,10 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     if (isOfExperts && ratio != 0)
       return refuse() << "is of experts, whose adapters have no dropout (neither have peft's); give "
                          "--lora-dropout 0";
+    if (ratio != 0 && isa<onnx::GatherOp>(weight.sites.front().op))
+      return refuse()
+             << "is a table of embeddings, whose adapters have no dropout (neither have peft's); give "
+                "--lora-dropout 0";
     if (!isOfExperts && !weight.isConvolution() && type.getRank() != 2)
       return refuse() << "(" << type << ") is no matrix: adapters are for matrices and convolutions";
     for (Site site : weight.sites)
@@ -166,134 +237,41 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
   LogicalResult fromFolder(SmallVectorImpl<Adapter> &adapters, const rt::AdapterFolder &given) {
     ratio = given.dropout();
     SmallVector<AdaptedWeight> all = weightsOf(model);
+    llvm::for_each(all, findLookUps);
+    FolderWeights named(getOperation(), all, given);
     for (const rt::AdaptedModule &module : given.modules()) {
-      AdaptedWeight *weight = nullptr;
-      if (failed(module.ofParameter ? findParameter(all, given, module, weight)
-                                    : find(all, given, module.path + ".weight", weight)) ||
-          failed(check(*weight, module.rank, "--adapter " + folder.getValue())))
+      FailureOr<AdaptedWeight *> weight =
+          module.ofParameter ? named.findParameter(module) : named.find(module.path + ".weight");
+      if (failed(weight) || failed(check(**weight, module.rank, "--adapter " + folder.getValue())))
         return failure();
-      adapters.push_back({*weight, module.path, module.rank, module.scale, {}, {}});
-      if (failed(setValues(adapters.back(), given, module)))
+      magnitude = module.hasMagnitude;
+      init = given.splits("pissa")   ? FirstValues::Pissa
+             : given.splits("olora") ? FirstValues::Olora
+                                     : FirstValues::Kaiming;
+      if (failed(checkForm(**weight)))
+        return failure();
+      adapters.push_back({**weight, module.path, module.rank, module.scale, {}, {}});
+      setForm(adapters.back());
+      if (failed(setValues(adapters.back(), named, module)))
         return failure();
     }
-    return setWholeTensors(all, given);
+    return named.setWholeTensors();
   }
 
-  /// Whether every module of the folder has a weight whose name begins so.
-  static bool fitsAll(MutableArrayRef<AdaptedWeight> all, const rt::AdapterFolder &given, StringRef before) {
-    return llvm::all_of(given.modules(), [&](const rt::AdaptedModule &module) {
-      const std::string whole = before.str() + module.path + ".weight";
-      return llvm::any_of(all, [&](AdaptedWeight &weight) { return weight.weightName() == whole; });
-    });
-  }
-
-  /// Of several parameters that end alike, the one that is named so, or whose beginning fits the folder's
-  /// other names as well.
-  static SmallVector<AdaptedWeight *> best(ArrayRef<AdaptedWeight *> fitting,
-                                           MutableArrayRef<AdaptedWeight> all, const rt::AdapterFolder &given,
-                                           const std::string &end) {
-    auto chosen = [&](auto &&fits) { return llvm::to_vector(llvm::make_filter_range(fitting, fits)); };
-    auto exact = chosen([&](AdaptedWeight *weight) { return weight->weightName() == end; });
-    if (!exact.empty() || fitting.size() < 2)
-      return exact.empty() ? llvm::to_vector(fitting) : exact;
-    auto shared = chosen([&](AdaptedWeight *weight) {
-      return fitsAll(all, given, StringRef(weight->weightName()).drop_back(end.size()));
-    });
-    return shared.size() == 1 ? shared : llvm::to_vector(fitting);
-  }
-
-  /// Of the parameters of a module that the folder adapts, the one that so many later ones are wrapped
-  /// around.
-  LogicalResult findParameter(MutableArrayRef<AdaptedWeight> all, const rt::AdapterFolder &given,
-                              const rt::AdaptedModule &module, AdaptedWeight *&found) {
-    std::string owner = module.path;
-    size_t later = 0;
-    for (; StringRef(owner).ends_with(rt::kWrapped); ++later)
-      owner.resize(owner.size() - StringRef(rt::kWrapped).size());
-    SmallVector<AdaptedWeight *> fitting;
-    for (AdaptedWeight &weight : all) {
-      const std::string name = weight.weightName();
-      const std::string parent = StringRef(name).rsplit('.').first.str();
-      if (rt::endsWithPath(parent, owner) && given.targetsParameter(name))
-        fitting.push_back(&weight);
-    }
-    if (later >= fitting.size())
-      return getOperation().emitError()
-             << "--adapter " << given.folder() << ": '" << module.path << "' adapts a parameter of '" << owner
-             << "', of whose the model has " << fitting.size() << ": it is an adapter of another model";
-    found = fitting[fitting.size() - 1 - later];
-    return success();
-  }
-
-  /// The one parameter that a path of the folder fits.
-  LogicalResult find(MutableArrayRef<AdaptedWeight> all, const rt::AdapterFolder &given,
-                     const std::string &end, AdaptedWeight *&found) {
-    SmallVector<AdaptedWeight *> fitting;
-    for (AdaptedWeight &weight : all)
-      if (rt::endsWithPath(weight.weightName(), end))
-        fitting.push_back(&weight);
-    fitting = best(fitting, all, given, end);
-    found = fitting.empty() ? nullptr : fitting.front();
-    if (fitting.size() > 1)
-      return getOperation().emitError()
-             << "--adapter " << given.folder() << ": '" << end << "' fits '" << fitting[0]->name()
-             << "' and '" << fitting[1]->name() << "': expected one parameter whose name ends so";
-    if (found)
-      return success();
-    return getOperation().emitError() << "--adapter " << given.folder() << ": no parameter's name ends with '"
-                                      << end << "': it is an adapter of another model";
-  }
-
-  Attribute placeOf(const rt::AdapterFolder &given, const rt::TensorView &view) {
-    return train::WeightAttr::get(&getContext(), given.tensorsPath(),
-                                  view.data - given.tensors().file().data(),
-                                  static_cast<int64_t>(view.desc.bytes()));
-  }
-
-  Type storedType(const rt::TensorView &view) {
-    return view.desc.type == rt::DType::BF16  ? Type(BFloat16Type::get(&getContext()))
-           : view.desc.type == rt::DType::F16 ? Type(Float16Type::get(&getContext()))
-                                              : Type();
-  }
-
-  static void noteStored(train::StateOp state, Type stored) {
-    if (stored)
-      state->setAttr(tune::storedName, TypeAttr::get(stored));
-  }
-
-  LogicalResult setValues(Adapter &adapter, const rt::AdapterFolder &given, const rt::AdaptedModule &module) {
-    const rt::TensorView &a = given.tensor(module.keyA()), &b = given.tensor(module.keyB());
+  LogicalResult setValues(Adapter &adapter, FolderWeights &named, const rt::AdaptedModule &module) {
     auto [typeA, typeB] = typesOf(adapter);
-    for (const auto &[view, type, key] :
-         {std::tuple(&a, typeA, module.keyA()), std::tuple(&b, typeB, module.keyB())})
-      if (ArrayRef<int64_t>(view->desc.shape) != type.getShape())
-        return getOperation().emitError()
-               << "--adapter: " << given.tensorsPath() << ": tensor '" << key << "' is "
-               << rt::shapeText(view->desc.shape) << ", the model needs "
-               << rt::shapeText(type.getShape().vec()) << ": it is an adapter of another model";
-    adapter.initA = placeOf(given, a);
-    adapter.initB = placeOf(given, b);
-    adapter.storedA = storedType(a);
-    adapter.storedB = storedType(b);
-    return success();
-  }
-
-  /// What trains whole beside the adapters begins with the folder's values.
-  LogicalResult setWholeTensors(MutableArrayRef<AdaptedWeight> all, const rt::AdapterFolder &given) {
-    for (const std::string &path : given.wholeTensors()) {
-      AdaptedWeight *weight = nullptr;
-      if (failed(find(all, given, path, weight)))
-        return failure();
-      const rt::TensorView &view = given.tensor(rt::kAdapterPrefix + path);
-      if (ArrayRef<int64_t>(view.desc.shape) != shapeOf(weight->value))
-        return getOperation().emitError()
-               << "--adapter: " << given.tensorsPath() << ": tensor '" << path << "' is "
-               << rt::shapeText(view.desc.shape) << ", '" << weight->name() << "' is "
-               << weight->value.getType() << ": it is an adapter of another model";
-      weight->state.setInitAttr(placeOf(given, view));
-      noteStored(weight->state, storedType(view));
-    }
-    return success();
+    FailureOr<FolderTensor> a = named.tensor(module.keyA(), typeA.getShape()),
+                            b = named.tensor(module.keyB(), typeB.getShape());
+    if (failed(a) || failed(b))
+      return failure();
+    adapter.initA = a->place, adapter.initB = b->place;
+    adapter.storedA = a->stored, adapter.storedB = b->stored;
+    if (!module.hasMagnitude)
+      return success();
+    FailureOr<FolderTensor> magnitudes = named.tensor(module.keyMagnitude(), {typeB.getDimSize(0)});
+    if (succeeded(magnitudes))
+      adapter.initMagnitude = magnitudes->place, adapter.storedMagnitude = magnitudes->stored;
+    return magnitudes;
   }
 
   /// Of A and B.
@@ -306,36 +284,42 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     return {RankedTensorType::get(a, element), RankedTensorType::get(b, element)};
   }
 
-  Value makeFactor(Adapter &adapter, tune::Factor factor, RankedTensorType type, Attribute init,
-                   Operation *behind) {
-    OpBuilder builder(&getContext());
-    builder.setInsertionPointAfter(behind);
-    train::StateOp base = adapter.weight.state;
-    bool outFirst = adapter.weight.sites.front().outFirst;
-    auto mark = tune::AdapterAttr::get(&getContext(), factor, FlatSymbolRefAttr::get(base.getSymNameAttr()),
-                                       builder.getF64FloatAttr(adapter.scale), builder.getBoolAttr(!outFirst),
-                                       adapter.path);
-    std::string name =
-        adapter.weight.path() + (factor == tune::Factor::A ? ".lora_A.weight" : ".lora_B.weight");
-    auto state = train::StateOp::create(builder, base.getLoc(), name, train::Role::Parameter, type, init,
-                                        builder.getStringAttr(name), FlatSymbolRefAttr(), /*decay=*/true,
-                                        APFloat(1.0), dist::ShardingAttr());
-    state->setAttr(tune::adapterName, mark);
-    noteStored(state, factor == tune::Factor::A ? adapter.storedA : adapter.storedB);
+  static std::string suffixOf(tune::Factor factor) {
+    const bool isOfModule = factor == tune::Factor::A || factor == tune::Factor::B;
+    return (isOfModule                          ? ".lora_" + tune::stringifyFactor(factor) + ".weight"
+            : factor == tune::Factor::Magnitude ? ".lora_magnitude_vector"
+                                                : ".lora_" + tune::stringifyFactor(factor))
+        .str();
+  }
+
+  /// Begins as the norms of the weight where no folder has it: the runtime computes them.
+  Value makeMagnitude(Adapter &adapter, RankedTensorType typeB) {
+    Attribute init = adapter.initMagnitude ? adapter.initMagnitude : UnitAttr::get(&getContext());
+    return makeFactor(adapter, tune::Factor::Magnitude, typeB.clone({typeB.getDimSize(0)}), init);
+  }
+
+  Value makeFactor(Adapter &adapter, tune::Factor factor, RankedTensorType type, Attribute init) {
+    Builder builder(&getContext());
+    const bool isA = factor == tune::Factor::A || factor == tune::Factor::EmbeddingA;
+    Type stored = factor == tune::Factor::Magnitude ? adapter.storedMagnitude
+                  : isA                             ? adapter.storedA
+                                                    : adapter.storedB;
+    auto mark = markOf(adapter.weight, factor, adapter.path);
+    mark =
+        tune::AdapterAttr::get(&getContext(), factor, mark.getBase(), builder.getF64FloatAttr(adapter.scale),
+                               mark.getTransposed(), adapter.path, adapter.from, FlatSymbolRefAttr(), {});
     added += type.getNumElements();
-    unsigned index = model.getNumArguments();
-    auto binding = train::BindingAttr::get(&getContext(), train::BindingKind::State, state.getSymName());
-    auto inserted = model.insertArgument(index, type, train::boundTo(binding), base.getLoc());
-    KEDGE_ASSERT(succeeded(inserted));
-    return model.getArgument(index);
+    return addParameter(model, mark, adapter.weight.path() + suffixOf(factor), type, init, stored);
   }
 
   void insert(Adapter &adapter) {
     auto [typeA, typeB] = typesOf(adapter);
-    Operation *base = adapter.weight.state;
+    using tune::Factor;
+    const bool looksUp = adapter.isEmbedding();
+    Value m = adapter.hasMagnitude ? makeMagnitude(adapter, typeB) : Value();
     // Behind the base in the order B, A: each goes right after it.
-    Value b = makeFactor(adapter, tune::Factor::B, typeB, adapter.initB, base);
-    Value a = makeFactor(adapter, tune::Factor::A, typeA, adapter.initA, base);
+    Value b = makeFactor(adapter, looksUp ? Factor::EmbeddingB : Factor::B, typeB, adapter.initB);
+    Value a = makeFactor(adapter, looksUp ? Factor::EmbeddingA : Factor::A, typeA, adapter.initA);
     for (Site site : adapter.weight.sites) {
       PlacedBuilder builder(site.op);
       builder.setInsertionPointAfter(site.op);
@@ -343,7 +327,15 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
         join(builder, grouped, a, b, adapter.scale);
         continue;
       }
+      if (auto gather = dyn_cast<onnx::GatherOp>(site.op)) {
+        join(builder, gather, a, b, adapter.scale);
+        continue;
+      }
       Value x = dropped(builder, site.op);
+      if (m) {
+        withMagnitude(builder, {site, adapter.weight.value, x, a, b, m, adapter.scale});
+        continue;
+      }
       if (auto conv = dyn_cast<onnx::ConvOp>(site.op))
         join(builder, conv, x, a, b, adapter.scale);
       else
@@ -369,6 +361,18 @@ struct InsertAdapters : impl::InsertAdaptersBase<InsertAdapters> {
     Value low = onnx::MatMulOp::create(builder, op->getLoc(), x, a, transX, /*transB=*/true);
     auto whole = onnx::GemmOp::create(builder, op->getLoc(), low, b, y, /*transA=*/false, /*transB=*/true,
                                       APFloat(static_cast<float>(scale * alpha)), APFloat(1.0f));
+    y.replaceAllUsesExcept(whole, whole);
+  }
+
+  /// A row of A for each number, through B: the row that a product with the one-hot vector would give.
+  void join(OpBuilder &builder, onnx::GatherOp gather, Value a, Value b, double scale) {
+    Location loc = gather.getLoc();
+    Value y = gather->getResult(0);
+    Value rows = onnx::TransposeOp::create(builder, loc, a, ArrayRef<int64_t>{1, 0});
+    Value low = onnx::GatherOp::create(builder, loc, rows, gather.getIndices(), gather.getAxisAttr(),
+                                       gather.getPaddingIdxAttr());
+    auto whole = onnx::GemmOp::create(builder, loc, low, b, y, /*transA=*/false, /*transB=*/true,
+                                      APFloat(static_cast<float>(scale)), APFloat(1.0f));
     y.replaceAllUsesExcept(whole, whole);
   }
 

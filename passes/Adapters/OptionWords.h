@@ -6,8 +6,8 @@ namespace kedge::adapters {
 
 /// Of B A, with alpha.
 enum class Scaling { Standard, RankStabilized };
-/// Values of A at the start.
-enum class FirstValues { Kaiming, Gaussian };
+/// Values of A at the start; the latter two split the weight.
+enum class FirstValues { Kaiming, Gaussian, Pissa, Olora };
 /// What one scale of a fake-quantised weight is for.
 enum class Granularity { Tensor, Channel, Block };
 /// What the inputs of such weights are rounded to.
@@ -29,7 +29,9 @@ template <> struct kedge::Words<kedge::adapters::FirstValues> {
   using enum adapters::FirstValues;
   static constexpr Word<adapters::FirstValues> list[] = {
       {Kaiming, "kaiming", "uniform, by the size of the input"},
-      {Gaussian, "gaussian", "of deviation 1 / rank"}};
+      {Gaussian, "gaussian", "of deviation 1 / rank"},
+      {Pissa, "pissa", "A and B are the weight's largest singular values, the weight is the rest"},
+      {Olora, "olora", "the same with the first columns of its QR decomposition"}};
 };
 
 template <> struct kedge::Words<kedge::adapters::Granularity> {

@@ -5,8 +5,10 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Adapters/FakeQuantizeRule.h"
+#include "passes/Adapters/NumberRule.h"
 #include "passes/Adapters/OptionWords.h"
 #include "passes/Adapters/QuantizeRule.h"
+#include "passes/Adapters/TokenRule.h"
 #include "passes/Base/KedgePass.h"
 
 namespace kedge::adapters {

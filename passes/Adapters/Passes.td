@@ -9,7 +9,9 @@ def InsertAdapters : KedgePass<"kedge-insert-adapters", "mlir::ModuleOp"> {
     Replaces the result y of each product or convolution of @model, if `weights` names its frozen weight, by
     y + scale B(A(dropout(x))). scale is alpha / rank, or alpha / sqrt(rank) with `scaling=rslora`. A and B are parameters
     named `<module>.lora_A.weight`, [rank, in], and `<module>.lora_B.weight`, [out, rank], for either storage order of the
-    weight. With `folder`, their ranks, scales and first values come from a folder that peft wrote. Runs on level 1,
+    weight. With `magnitude` y is m / |w + scale B A| (x w + scale B(A(x))) for each output, where m [out] is a parameter named
+    `<module>.lora_magnitude_vector` that begins as |w|, and the norm has no gradient. A table of embeddings has the adapters
+    `<module>.lora_embedding_A`, [rank, rows], zero at first, and `<module>.lora_embedding_B`, [width, rank]. With `folder`, their ranks, scales and first values come from a folder that peft wrote. Runs on level 1,
     before casts and gradients are added.
 
     Example: `--kedge-insert-adapters="weights=proj rank=2 alpha=4"`
@@ -42,8 +44,84 @@ def InsertAdapters : KedgePass<"kedge-insert-adapters", "mlir::ModuleOp"> {
     Option<"alpha", "alpha", "kedge::ExactDouble", "8.0", "of the scale alpha / rank">,
     Option<"dropout", "dropout", "kedge::ExactDouble", "0.0", "share of the adapter's input that is dropped in training">,
     Option<"scaling", "scaling", "kedge::adapters::Scaling", "kedge::adapters::Scaling::Standard", "standard: alpha / rank; rslora: alpha / sqrt(rank)">,
-    Option<"init", "init", "kedge::adapters::FirstValues", "kedge::adapters::FirstValues::Kaiming", "of A: kaiming, uniform by the input's size, or gaussian, of deviation 1 / rank">,
+    Option<"init", "init", "kedge::adapters::FirstValues", "kedge::adapters::FirstValues::Kaiming", "of A: kaiming, uniform by the input's size, or gaussian, of deviation 1 / rank; pissa and olora: A and B begin as a part of the weight, which keeps the rest">,
+    Option<"magnitude", "magnitude", "bool", "false", "DoRA: the norm of each output's weights is a parameter of its own">,
+    ListOption<"rankPattern", "rank-pattern", "kedge::adapters::NumberRule", "REGEX=N: the rank of modules of such names; the first that fits holds">,
+    ListOption<"alphaPattern", "alpha-pattern", "kedge::adapters::NumberRule", "REGEX=X: the same of alpha">,
     Option<"folder", "folder", "std::string", "\"\"", "adapters as peft saves them, in the place of the options above">
+  ];
+}
+
+def InsertScales : KedgePass<"kedge-insert-scales", "mlir::ModuleOp"> {
+  let summary = "Multiply what frozen products give, or take, by numbers that train (IA3)";
+  let description = [{
+    Each output of a product of @model whose frozen weight `weights` names, its bias included, is multiplied by a parameter
+    `<module>.ia3_l`, [out, 1], which begins at one; where `inputs` names the weight, too, each input is instead, by [1, in]. With
+    `folder`, modules and first values come from a folder that peft wrote. Runs on level 1, before casts and gradients are added.
+
+    Example: `--kedge-insert-scales=weights=proj`
+    ```mlir
+    train.state frozen @proj.weight tensor<6x4xf32> {onnx_name = "proj.weight"}
+    func.func @model(%x: tensor<3x4xf32>, %w: tensor<6x4xf32> {train.binding = #train.binding<state @proj.weight>}) -> tensor<3x6xf32> attributes {train.kind = #train.kind<model>} {
+      %y = onnx.MatMul %x, %w {transB = true} : (tensor<3x4xf32>, tensor<6x4xf32>) -> tensor<3x6xf32>
+      return %y : tensor<3x6xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    train.state frozen @proj.weight tensor<6x4xf32> {onnx_name = "proj.weight"}
+    train.state parameter @proj.ia3_l tensor<6x1xf32> from 1.000000e+00 : f64 {onnx_name = "proj.ia3_l", tune.adapter = #tune.adapter<output_scale of @proj.weight ...
+    func.func @model(%x: ..., %w: ..., %l: ... @proj.ia3_l>}) -> tensor<3x6xf32> attributes {train.kind = #train.kind<model>} {
+      %y = onnx.MatMul %x, %w {transB = true} : (tensor<3x4xf32>, tensor<6x4xf32>) -> tensor<3x6xf32>
+      %row = onnx.Reshape %l {shape = array<i64: 6>} : (tensor<6x1xf32>) -> tensor<6xf32>
+      %z = onnx.Mul %y, %row : (tensor<3x6xf32>, tensor<6xf32>) -> tensor<3x6xf32>
+      return %z : tensor<3x6xf32>
+    }
+    ```
+  }];
+  let statistics = [Counter<"scales", "weights that got one">, Counter<"parameters added", "elements of all new parameters">];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect", "kedge::tune::TuneDialect"];
+  let options = [
+    Option<"weights", "weights", "std::string", "\"\"", "REGEX, searched in the names of weights">,
+    Option<"inputs", "inputs", "std::string", "\"\"", "REGEX: those of them whose inputs are scaled in the place of outputs">,
+    Option<"folder", "folder", "std::string", "\"\"", "scales as peft saves them, in the place of the options above">
+  ];
+}
+
+def InsertTokens : KedgePass<"kedge-insert-tokens", "mlir::ModuleOp"> {
+  let summary = "Rows of frozen tables train";
+  let description = [{
+    Rows of a frozen table that @model looks up are replaced by those of a parameter `<module>.trainable_tokens_delta`, [rows, width],
+    which begins with the table's own. The other rows stay frozen: no gradient of the table's size is made for look-ups. Whatever else
+    reads the table, as a tied head, reads it with these rows in it. With `folder`, rows and first values come from a folder that peft
+    wrote. Runs on level 1, before casts and gradients are added.
+
+    Example: `--kedge-insert-tokens=tokens=embed=1`
+    ```mlir
+    train.state frozen @embed.weight tensor<6x4xf32> {onnx_name = "embed.weight"}
+    func.func @model(%x: tensor<3xi64>, %w: tensor<6x4xf32> {train.binding = #train.binding<state @embed.weight>}) -> tensor<3x4xf32> attributes {train.kind = #train.kind<model>} {
+      %y = onnx.Gather %w, %x {axis = 0 : i64} : (tensor<6x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+      return %y : tensor<3x4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    train.state parameter @embed.trainable_tokens_delta tensor<1x4xf32> from unit {onnx_name = "embed.trainable_tokens_delta", tune.adapter = #tune.adapter<tokens of @embed.weight ...
+    func.func @model(%x: ..., %w: ..., %t: ... @embed.trainable_tokens_delta>}) -> tensor<3x4xf32> attributes {train.kind = #train.kind<model>} {
+      %y = onnx.Gather %w, %x {axis = 0 : i64} : (tensor<6x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+      ...
+      %new = onnx.MatMul %ones, %t ...
+      ...
+      %z = onnx.Where %is, %new, %y ...
+      return %z : tensor<3x4xf32>
+    }
+    ```
+  }];
+  let statistics = [Counter<"tables", "of which rows train">, Counter<"parameters added", "elements of all new parameters">];
+  let dependentDialects = ["kedge::KedgeDialect", "kedge::onnx::ONNXDialect", "kedge::train::TrainDialect", "kedge::tune::TuneDialect"];
+  let options = [
+    ListOption<"tokens", "tokens", "kedge::adapters::TokenRule", "REGEX=ROW+FIRST-LAST: rows of tables of such names">,
+    Option<"folder", "folder", "std::string", "\"\"", "rows as peft saves them, in the place of the option above">
   ];
 }
 

@@ -66,6 +66,14 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
     return nullptr;
   }
 
+  /// Whether an adapter begins as a part of the weight.
+  bool isSplit(train::StateOp weight) {
+    return llvm::any_of(getOperation().getOps<train::StateOp>(), [&](train::StateOp state) {
+      auto adapter = tune::adapterOf(state);
+      return adapter && adapter.getFrom() && adapter.getBase().getAttr() == weight.getSymNameAttr();
+    });
+  }
+
   LogicalResult check(AdaptedWeight &weight, const QuantizeRule &rule) {
     auto type = cast<RankedTensorType>(weight.value.getType());
     auto refuse = [&] {
@@ -78,6 +86,10 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
       return refuse() << "(" << type << ") is no matrix";
     if (!type.getElementType().isF32())
       return refuse() << "(" << type << ") is not stored in f32: other types are not available yet";
+    if (isSplit(weight.state))
+      return refuse() << "keeps what --lora-init pissa or olora leaves of it, which is not available yet in "
+                         "few bits; give "
+                         "another --lora-init, or leave it out";
     if (rule.format == Format::Int8 && weight.sites.empty())
       return refuse() << "is no weight of a MatMul, Gemm or Conv: int8 has a scale for each output of one";
     return success();

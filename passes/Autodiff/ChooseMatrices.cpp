@@ -50,8 +50,11 @@ struct ChooseMatrices : impl::ChooseMatricesBase<ChooseMatrices> {
   FailureOr<bool> isWanted(train::StateOp state, BlockArgument argument) {
     std::string name = state.getOnnxName().value_or(state.getSymName()).str();
     const bool isTrained = state.getRole() == train::Role::Parameter;
+    auto adapter = tune::adapterOf(state);
+    const bool isOfTable = adapter && adapter.getFactor() == tune::Factor::Tokens;
     if (weights.empty())
-      return isTrained && rankOf(argument) == 2 && !argument.use_empty() && onlyMultiplies(argument);
+      return isTrained && !isOfTable && rankOf(argument) == 2 && !argument.use_empty() &&
+             onlyMultiplies(argument);
     if (!isTrained || !rt::NamePattern::of("--muon '" + weights + "'", weights).isIn(name))
       return false;
     if (rankOf(argument) == 2)

@@ -41,8 +41,16 @@ void addDocumentsPipeline(OpPassManager &manager) {
 }
 
 void addAdapterPipeline(OpPassManager &manager, const AdapterOptions &options) {
-  if (options.inserts())
+  const std::string &folder = options.insert.folder;
+  adapters::InsertScalesOptions scales = options.scales;
+  adapters::InsertTokensOptions tokens = options.tokens;
+  scales.folder = tokens.folder = folder;
+  if (!options.insert.weights.empty() || !folder.empty())
     manager.addPass(adapters::createInsertAdapters(options.insert));
+  if (!scales.weights.empty() || !folder.empty())
+    manager.addPass(adapters::createInsertScales(scales));
+  if (!tokens.tokens.empty() || !folder.empty())
+    manager.addPass(adapters::createInsertTokens(tokens));
   if (!options.quantize.weights.empty())
     manager.addPass(adapters::createQuantizeWeights(options.quantize));
   if (options.fakeQuantizes())

@@ -64,15 +64,20 @@ struct StepOptions {
   bool isFloat8() const { return precision == Precision::Fp8; } ///< bf16 but for the operands of products
 };
 
-/// Low-rank adapters: by a REGEX on weights, or those of a folder.
+/// Adapters: by a REGEX on weights, or those of a folder.
 struct AdapterOptions {
-  adapters::InsertAdaptersOptions insert;
+  adapters::InsertAdaptersOptions insert; ///< with the folder of all methods
+  adapters::InsertScalesOptions scales;
+  adapters::InsertTokensOptions tokens;
   adapters::QuantizeWeightsOptions quantize;
   adapters::InsertFakeQuantizationOptions fakeQuantize;
   adapters::NormFolding norms = adapters::NormFolding::Folded;
   adapters::IntegerForm integerForm = adapters::IntegerForm::Pairs;
   std::optional<adapters::AddReferenceOptions> reference; ///< of a loss that is beside one
-  bool inserts() const { return !insert.weights.empty() || !insert.folder.empty(); }
+  bool inserts() const {
+    return !insert.weights.empty() || !insert.folder.empty() || !scales.weights.empty() ||
+           !tokens.tokens.empty();
+  }
   bool fakeQuantizes() const { return !fakeQuantize.weights.empty(); }
   bool given() const { return inserts() || !quantize.weights.empty() || fakeQuantizes(); }
 };

@@ -16,14 +16,36 @@ using nlohmann::json;
 
 /// Settings that change nothing of what the file's tensors mean.
 const std::set<std::string> &harmless() {
-  static const std::set<std::string> keys = {"auto_mapping",   "base_model_name_or_path", "exclude_modules",
-                                             "fan_in_fan_out", "inference_mode",          "layers_pattern",
-                                             "lora_alpha",     "layers_to_transform",     "lora_dropout",
-                                             "megatron_core",  "modules_to_save",         "peft_type",
-                                             "peft_version",   "qalora_group_size",       "r",
-                                             "rank_pattern",   "alpha_pattern",           "revision",
-                                             "target_modules", "target_parameters",       "task_type",
-                                             "use_rslora",     "ensure_weight_tying",     "runtime_config"};
+  static const std::set<std::string> keys = {"auto_mapping",
+                                             "base_model_name_or_path",
+                                             "exclude_modules",
+                                             "fan_in_fan_out",
+                                             "inference_mode",
+                                             "layers_pattern",
+                                             "lora_alpha",
+                                             "layers_to_transform",
+                                             "lora_dropout",
+                                             "megatron_core",
+                                             "modules_to_save",
+                                             "peft_type",
+                                             "peft_version",
+                                             "qalora_group_size",
+                                             "r",
+                                             "rank_pattern",
+                                             "alpha_pattern",
+                                             "revision",
+                                             "target_modules",
+                                             "target_parameters",
+                                             "task_type",
+                                             "use_rslora",
+                                             "use_dora",
+                                             "ensure_weight_tying",
+                                             "runtime_config",
+                                             "token_indices",
+                                             "trainable_token_indices",
+                                             "feedforward_modules",
+                                             "init_weights",
+                                             "init_ia3_weights"}; // values are in the file
   return keys;
 }
 
@@ -33,9 +55,9 @@ bool isDefault(const std::string &key, const json &value) {
     return true;
   if (key == "bias")
     return value == "none";
-  // How A and B began, where the base stayed what it was.
+  // How A and B began; a base that they were taken from is made anew.
   if (key == "init_lora_weights")
-    return value == true || value == "gaussian";
+    return value == true || value == "gaussian" || value == "pissa" || value == "olora";
   return false;
 }
 
@@ -115,9 +137,11 @@ AdapterFolder AdapterFolder::open(const std::string &folder) {
 void AdapterFolder::checkSettings() const {
   const std::string path = place + "/" + kAdapterConfig;
   const auto type = settings.find("peft_type");
-  if (type == settings.end() || *type != "LORA")
-    fail("{}: 'peft_type' is {}, expected \"LORA\": no other method is known here", path,
-         type == settings.end() ? "missing" : type->dump());
+  static const std::set<std::string> known = {"LORA", "IA3", "TRAINABLE_TOKENS"};
+  if (type == settings.end() || !type->is_string() || !known.count(type->get<std::string>()))
+    fail("{}: 'peft_type' is {}, expected \"LORA\", \"IA3\" or \"TRAINABLE_TOKENS\": no other method is "
+         "known here",
+         path, type == settings.end() ? "missing" : type->dump());
   const auto dropout = settings.find("lora_dropout");
   if (dropout != settings.end() && !dropout->is_null() && !isShare(*dropout))
     fail("{}: 'lora_dropout' is {}, expected a number from 0 to below 1", path, dropout->dump());
@@ -140,21 +164,36 @@ void AdapterFolder::sortTensors() {
       fail("{}: tensor '{}' does not begin with '{}': expected what peft's save_pretrained writes",
            tensorsPath(), name, kAdapterPrefix);
     std::string path = name.substr(std::string_view(kAdapterPrefix).size());
-    if (cutEnd(path, ".lora_B.weight")) {
+    if (takeScale(path, view) || takeTokens(path, view))
+      continue;
+    const bool hasMagnitude = settings.value("use_dora", false);
+    if (cutEnd(path, ".lora_magnitude_vector")) {
+      if (!hasMagnitude)
+        fail("{}: tensor '{}' is a magnitude, and 'use_dora' of {} is not true", tensorsPath(), name,
+             kAdapterConfig);
+      continue;
+    }
+    const bool isEmbedding = path.ends_with(".lora_embedding_A") || path.ends_with(".lora_embedding_B");
+    if (cutEnd(path, ".lora_B.weight") || cutEnd(path, ".lora_embedding_B")) {
       AdaptedModule module{path, 0, 0};
+      module.isEmbedding = isEmbedding;
       tensor(module.keyA());
       continue;
     }
-    if (!cutEnd(path, ".lora_A.weight")) {
+    if (!cutEnd(path, isEmbedding ? ".lora_embedding_A" : ".lora_A.weight")) {
       if (path.find(".lora_") != std::string::npos)
         fail("{}: tensor '{}' is of an adapter that is not available: expected those of linear and "
              "convolutional modules",
              tensorsPath(), name);
-      whole.push_back(path);
+      (path.find(std::string(kWrapped) + ".") == std::string::npos ? whole : bases).push_back(path);
       continue;
     }
     AdaptedModule module{path, view.desc.shape.empty() ? 0 : view.desc.shape[0], 0};
+    module.isEmbedding = isEmbedding;
+    module.hasMagnitude = hasMagnitude;
     tensor(module.keyB());
+    if (module.hasMagnitude)
+      tensor(module.keyMagnitude());
     const json *expected = patternOf(settings, "rank_pattern", path);
     const json rank = expected ? *expected : settings.value("r", json(8));
     module.ofParameter = hasParameters(path);
@@ -171,9 +210,69 @@ void AdapterFolder::sortTensors() {
     module.scale = scaleOf(path, module.rank);
     adapted.push_back(module);
   }
-  if (adapted.empty())
+  if (paths().empty())
     fail("{}: holds no adapter: expected tensors named '{}<module>.lora_A.weight'", tensorsPath(),
          kAdapterPrefix);
+}
+
+bool AdapterFolder::takeScale(std::string path, const TensorView &view) {
+  if (!cutEnd(path, ".ia3_l"))
+    return false;
+  const std::vector<int64_t> &shape = view.desc.shape;
+  if (shape.size() != 2 || (shape[0] != 1 && shape[1] != 1))
+    fail("{}: '{}' of '{}' is {}: scales are not available yet but for linear modules", tensorsPath(),
+         "ia3_l", path, shapeText(shape));
+  scaled.push_back({path, shape[0] == 1});
+  return true;
+}
+
+bool AdapterFolder::takeTokens(std::string path, const TensorView &view) {
+  if (!cutEnd(path, ".trainable_tokens_delta"))
+    return false;
+  const bool besideFactors = cutEnd(path, ".token_adapter");
+  TokenModule table{path, rowsOf(path), besideFactors};
+  if (view.desc.shape.size() != 2 || view.desc.shape[0] != static_cast<int64_t>(table.rows.size()))
+    fail("{}: tensor '{}' is {}, {} names {} rows of it", tensorsPath(), table.key(),
+         shapeText(view.desc.shape), kAdapterConfig, table.rows.size());
+  tables.push_back(std::move(table));
+  return true;
+}
+
+/// token_indices; of LoRA trainable_token_indices, of embeddings or by the modules' names.
+std::vector<int64_t> AdapterFolder::rowsOf(const std::string &path) const {
+  const json own = settings.value("token_indices", json()),
+             given = own.is_array() ? own : settings.value("trainable_token_indices", json());
+  if (given.is_array())
+    return given.get<std::vector<int64_t>>();
+  if (given.is_object())
+    for (const auto &[name, rows] : given.items())
+      if (endsWithPath(path, name))
+        return rows.get<std::vector<int64_t>>();
+  return {};
+}
+
+bool AdapterFolder::areTied(const std::string &one, const std::string &other) const {
+  const auto named = [&](const std::string &path) {
+    return std::find_if(tables.begin(), tables.end(),
+                        [&](const TokenModule &table) { return table.path == path; });
+  };
+  const auto first = named(one), second = named(other);
+  if (first == tables.end() || second == tables.end())
+    return false;
+  const TensorView &a = tensor(first->key()), &b = tensor(second->key());
+  return a.desc.type == b.desc.type && a.desc.shape == b.desc.shape &&
+         std::equal(a.data, a.data + a.desc.bytes(), b.data);
+}
+
+std::vector<std::string> AdapterFolder::paths() const {
+  std::vector<std::string> all;
+  for (const AdaptedModule &module : adapted)
+    all.push_back(module.path);
+  for (const ScaledModule &module : scaled)
+    all.push_back(module.path);
+  for (const TokenModule &module : tables)
+    all.push_back(module.path);
+  return all;
 }
 
 bool AdapterFolder::targetsParameter(const std::string &name) const {

@@ -6,6 +6,7 @@
 #include "runtime/train/checkpoint/CheckpointTensors.h"
 #include "runtime/train/checkpoint/WholeStates.h"
 #include "runtime/train/output/OutputReader.h"
+#include "runtime/train/weights/Averages.h"
 #include "runtime/train/weights/Residuals.h"
 #include "runtime/train/weights/StateValues.h"
 #include "runtime/train/weights/Weights.h"
@@ -127,8 +128,15 @@ void LearningSession::getState(const std::string &name, void *values, size_t byt
   copyState(state, callersType(state.desc.type), values);
 }
 
+/// Of a parameter what evaluations and exports have: the average, where the optimizer trains at another
+/// point.
 void LearningSession::copyState(const State &state, DType type, void *values) const {
   WholeStates states(*executor);
+  if (const auto average = evaluatedAverage(*executor, scalars, state)) {
+    transpose(values, type, wholeTensor(program, {&state, state.onnxName}, {}).desc.shape,
+              average->bytes.data(), average->state->desc.type, inversePerm(layoutOf(program, state)));
+    return;
+  }
   transpose(values, type, wholeTensor(program, {&state, state.onnxName}, {}).desc.shape, states.fetch(state),
             states.descOf(state).type, inversePerm(layoutOf(program, state)));
 }
@@ -147,6 +155,8 @@ void LearningSession::replaceState(const State &state, DType type, const void *v
   fillState(*executor, state, fill);
   if (const State *residual = residualOf(program, state))
     fillState(*executor, *residual, fill);
+  if (const State *average = ownAverage(program, state)) // it begins anew from these
+    fillState(*executor, *average, fill);
 }
 
 void LearningSession::statesChanged() {

@@ -55,13 +55,37 @@ struct StateInit {
                     ///< empty: unknown
 };
 
-/// Says that a state is a factor of a low-rank adapter: the frozen weight `base` is used as base + scale B A.
+/// Tensors of an adapter; those of embeddings have names of their own in folders.
+enum class AdapterTensor : uint8_t {
+  A,
+  B,
+  Magnitude,
+  EmbeddingA,
+  EmbeddingB,
+  Tokens,
+  OutputScale,
+  InputScale
+};
+/// What an adapter begins as a part of, and its base as the rest.
+enum class Decomposition : uint8_t { None, Pissa, Olora };
+
+/// Says that a state is of a low-rank adapter: the frozen weight `base` is used as base + scale B A, with
+/// outputs of norm m where the adapter has a magnitude.
 struct AdapterFactor {
-  bool isB = false;
+  AdapterTensor tensor = AdapterTensor::A;
   std::string base; ///< name of the weight's state
   double scale = 0;
   bool transposed = false; ///< the weight is stored as [in, out]
   std::string path;        ///< of its module, in an adapter folder
+  Decomposition from = Decomposition::None;
+  std::string bias = {};          ///< name of the state that an output scale multiplies, too
+  std::vector<int64_t> rows = {}; ///< of a table, in whose place tokens are
+
+  bool isA() const { return tensor == AdapterTensor::A || tensor == AdapterTensor::EmbeddingA; }
+  bool isB() const { return tensor == AdapterTensor::B || tensor == AdapterTensor::EmbeddingB; }
+  bool isMagnitude() const { return tensor == AdapterTensor::Magnitude; }
+  bool isTokens() const { return tensor == AdapterTensor::Tokens; }
+  bool isScale() const { return tensor == AdapterTensor::OutputScale || tensor == AdapterTensor::InputScale; }
 };
 
 /// Where bytes are: in the arena of kernels, or in the arena in host memory

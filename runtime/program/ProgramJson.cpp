@@ -101,6 +101,20 @@ Encoding encodingOf(const json &value) {
           value.value(key::zero, 0)};
 }
 
+AdapterFactor adapterOf(const json &value) {
+  constexpr const char *kinds[] = {"", "pissa", "olora"};
+  constexpr const char *tensors[] = {"A",           "B",      "magnitude",    "embedding_A",
+                                     "embedding_B", "tokens", "output_scale", "input_scale"};
+  return {static_cast<AdapterTensor>(indexOf(value.at(key::factor), tensors)),
+          value.at(key::base),
+          value.at(key::scale),
+          value.at(key::transposed),
+          value.at(key::path),
+          static_cast<Decomposition>(indexOf(value.value(key::from, json("")), kinds)),
+          value.value(key::bias, ""),
+          value.value(key::rows, std::vector<int64_t>())};
+}
+
 State stateOf(const json &value) {
   State state;
   state.name = value.at(key::name);
@@ -114,9 +128,7 @@ State stateOf(const json &value) {
   if (auto init = value.find(key::init); init != value.end())
     state.init = initOf(*init);
   if (auto adapter = value.find(key::adapter); adapter != value.end())
-    state.adapter =
-        AdapterFactor{adapter->at(key::factor) == "B", adapter->at(key::base), adapter->at(key::scale),
-                      adapter->at(key::transposed), adapter->at(key::path)};
+    state.adapter = adapterOf(*adapter);
   if (auto encoding = value.find(key::encoding); encoding != value.end())
     state.encoding = encodingOf(*encoding);
   state.shard = shardIn(value);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Every two options together: pairs.py FOLDER TEMP [--every N] [--list]
+"""Every two options together: pairs.py FOLDER TEMP [--every N] [--with TEXT] [--list]
 
 FOLDER holds a golden language model (model.onnx, its data of 32 tokens, trace.json). The rows cover each pair of values of optimizer, ZeRO stage,
 precision, micro-batches, offload and adapters at least once. Each compiles for two ranks and trains three steps; the loss of
 the first step is that of the same precision without the other options, and the last ones are finite and not the first.
-With --every N, only each N-th row is tried: what the suite has time for.
+With --every N, only each N-th row is tried: what the suite has time for. With --with TEXT, only rows that have it.
 """
 import argparse
 import itertools
@@ -21,7 +21,9 @@ AXES = {
     "precision": ["fp32", "bf16", "fp16", "fp16 --loss-scale 1024", "bf16 --loss-scale dynamic", "bf16 --master-weights off"],
     "accumulate": ["1", "2"],
     "offload": ["", "optimizer", "optimizer,gradients,params"],
-    "lora": ["", "c_attn|c_proj", "c_attn|c_proj --lora-rank 3"],
+    "adapters": ["", "--lora c_attn|c_proj", "--lora c_attn|c_proj --lora-rank 3", "--lora c_attn|c_proj --lora-dora",
+                 "--lora c_attn --lora-init pissa", "--lora c_fc --lora-init olora", "--ia3 c_attn|c_fc --ia3-inputs c_fc",
+                 "--train-tokens wte=0,2-5"],
 }
 BOUND = {"fp32": 1e-5, "bf16": 3e-2, "fp16": 5e-3}
 
@@ -70,7 +72,7 @@ class Model:
         return self.first[precision, micro]
 
     def check(self, row):
-        options = [f"--{name} {value}" for name, value in row.items() if value]
+        options = [value if name == "adapters" else f"--{name} {value}" for name, value in row.items() if value]
         micro = int(row["accumulate"])
         losses = self.train(" ".join(options).split(), 1, 2)
         kind = row["precision"].split()[0]
@@ -93,11 +95,12 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("temp", type=pathlib.Path)
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--with", dest="text", default="")
     parser.add_argument("--list", action="store_true")
     given = parser.parse_args()
     given.temp.mkdir(parents=True, exist_ok=True)
     model, failed = Model(given.folder, given.temp), 0
-    tried = list(rows())[::given.every]
+    tried = [row for row in rows() if any(given.text in value for value in row.values())][::given.every]
     for row in tried:
         name = " ".join(f"{axis}={value or 'none'}" for axis, value in row.items())
         if given.list:

@@ -96,11 +96,18 @@ public:
 
 private:
   static json adapterJson(tune::AdapterAttr adapter) {
-    return {{key::factor, tune::stringifyFactor(adapter.getFactor()).str()},
-            {key::base, adapter.getBase().getValue().str()},
-            {key::scale, adapter.getScale().getValueAsDouble()},
-            {key::transposed, adapter.getTransposed().getValue()},
-            {key::path, adapter.getPath().str()}};
+    json value = {{key::factor, tune::stringifyFactor(adapter.getFactor()).str()},
+                  {key::base, adapter.getBase().getValue().str()},
+                  {key::scale, adapter.getScale().getValueAsDouble()},
+                  {key::transposed, adapter.getTransposed().getValue()},
+                  {key::path, adapter.getPath().str()}};
+    if (adapter.getFrom())
+      value[key::from] = tune::stringifyDecomposition(*adapter.getFrom()).str();
+    if (adapter.getBias())
+      value[key::bias] = adapter.getBias().getValue().str();
+    if (!adapter.getRows().empty())
+      value[key::rows] = adapter.getRows().vec();
+    return value;
   }
 
   /// Scales of int8 lie along one axis, which their shape tells.

@@ -38,6 +38,8 @@ const nlohmann::json &exportTemplate(const Program &program, const char *mode) {
     fail("--export-onnx-adapters: the model's products are in functions that several nodes call, where no "
          "adapter can be put; "
          "inline the functions, or use --export-onnx or --export-adapter");
+  if (found != program.exportTemplate.end() && found->is_string())
+    fail("--export-onnx-adapters: {}", found->get<std::string>());
   if (found == program.exportTemplate.end())
     fail("--export-onnx: the program '{}' holds no {} model to export: compile it again", program.name, mode);
   return *found;

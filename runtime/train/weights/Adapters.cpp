@@ -16,22 +16,41 @@
 namespace kedge::rt {
 namespace {
 
-/// A and B of a weight; null without an adapter.
+/// What a weight is merged with; null without.
 struct Factors {
-  const State *a = nullptr, *b = nullptr;
+  const State *a = nullptr, *b = nullptr, *magnitude = nullptr;
+  const State *scale = nullptr; ///< also of the module whose bias this is
+  const State *tokens = nullptr;
+
+  bool any() const { return a || scale || tokens; }
 };
 
 Factors factorsOf(const Program &program, const State &base) {
   Factors factors;
   for (const State &state : program.states)
-    if (state.adapter && state.adapter->base == base.name)
-      (state.adapter->isB ? factors.b : factors.a) = &state;
+    if (state.adapter && state.adapter->bias == base.name)
+      factors.scale = &state;
+    else if (state.adapter && state.adapter->base == base.name)
+      (state.adapter->isMagnitude() ? factors.magnitude
+       : state.adapter->isScale()   ? factors.scale
+       : state.adapter->isTokens()  ? factors.tokens
+       : state.adapter->isB()       ? factors.b
+                                    : factors.a) = &state;
   return factors;
 }
 
-std::string factorKey(const State &state) {
-  const AdaptedModule module{state.adapter->path, 0, 0};
-  return state.adapter->isB ? module.keyB() : module.keyA();
+/// The tensor's name in a folder of this configuration.
+std::string factorKey(const State &state, const nlohmann::json &config) {
+  if (state.adapter->isScale())
+    return ScaledModule{state.adapter->path}.key();
+  if (state.adapter->isTokens())
+    return TokenModule{state.adapter->path, {}, config.value("peft_type", "") == "LORA"}.key();
+  AdaptedModule module{state.adapter->path, 0, 0};
+  module.isEmbedding = state.adapter->tensor == AdapterTensor::EmbeddingA ||
+                       state.adapter->tensor == AdapterTensor::EmbeddingB;
+  return state.adapter->isMagnitude() ? module.keyMagnitude()
+         : state.adapter->isB()       ? module.keyB()
+                                      : module.keyA();
 }
 
 /// Elements [begin, end) of the merged weight's rows; `inputs`: of A's second and further axes.
@@ -52,6 +71,37 @@ void mergeRows(float *weight, const float *a, const float *b, const AdapterFacto
   }
 }
 
+/// The outputs of a merged weight get these norms.
+void setNorms(float *weight, const std::vector<float> &norms, bool transposed, int64_t inputs) {
+  const auto outputs = static_cast<int64_t>(norms.size());
+  for (int64_t out = 0; out < outputs; ++out) {
+    const auto element = [&](int64_t in) -> float & {
+      return weight[transposed ? in * outputs + out : out * inputs + in];
+    };
+    double squares = 0;
+    for (int64_t in = 0; in < inputs; ++in)
+      squares += static_cast<double>(element(in)) * static_cast<double>(element(in));
+    const double factor = static_cast<double>(norms[static_cast<size_t>(out)]) / std::sqrt(squares);
+    for (int64_t in = 0; in < inputs; ++in)
+      element(in) = static_cast<float>(factor * static_cast<double>(element(in)));
+  }
+}
+
+/// Each output, or each input, of a weight times its number; a bias is of outputs alone.
+void multiply(std::vector<float> &values, const std::vector<float> &numbers, const AdapterFactor &factor) {
+  const size_t count = numbers.size(), others = values.size() / count;
+  const bool areFirst = (factor.tensor == AdapterTensor::OutputScale) != factor.transposed;
+  for (size_t at = 0; at < values.size(); ++at)
+    values[at] *= numbers[areFirst ? at / others : at % count];
+}
+
+void putRows(std::vector<float> &table, const std::vector<float> &tokens, const std::vector<int64_t> &rows) {
+  const size_t width = tokens.size() / rows.size();
+  for (size_t row = 0; row < rows.size(); ++row)
+    std::copy_n(tokens.begin() + static_cast<std::ptrdiff_t>(row * width), width,
+                table.begin() + rows[row] * static_cast<std::ptrdiff_t>(width));
+}
+
 /// A of a convolution has as many axes as its weight.
 bool isOfExperts(const std::vector<int64_t> &weight, const Factors &factors) {
   return weight.size() == 3 && factors.a->viewOrWhole().whole.size() == 2;
@@ -70,8 +120,9 @@ std::vector<float> columnsOf(const std::vector<float> &b, int64_t count, int64_t
 } // namespace
 
 int64_t countAdapted(const Program &program) {
-  return std::count_if(program.states.begin(), program.states.end(),
-                       [](const State &state) { return state.adapter && state.adapter->isB; });
+  return std::count_if(program.states.begin(), program.states.end(), [](const State &state) {
+    return state.adapter && (state.adapter->isB() || state.adapter->isScale() || state.adapter->isTokens());
+  });
 }
 
 void checkAdapterOptions(const Program &program, const Options &options) {
@@ -82,6 +133,15 @@ void checkAdapterOptions(const Program &program, const Options &options) {
   for (const auto &[flag, value] : given)
     if (!value.empty() && countAdapted(program) == 0)
       fail("{} {}: the program has no adapters: compile it with --lora REGEX or --adapter DIR", flag, value);
+  const nlohmann::json &adapter = program.options.adapter;
+  const bool holdsOnlyRows =
+      adapter.contains("config") && adapter["config"].value("peft_type", "") == "TRAINABLE_TOKENS";
+  if (!options.exportAdapter.empty() && holdsOnlyRows &&
+      !adapter.value("whole", nlohmann::json::object()).empty())
+    fail("--export-adapter {}: peft's folders of trainable tokens hold nothing else, and '{}' trains, "
+         "too; use "
+         "--export-onnx or --export-safetensors",
+         options.exportAdapter, adapter["whole"].begin().key());
   if (!options.exportAdapter.empty() && platform::exists(options.exportAdapter) &&
       !platform::isFolder(options.exportAdapter))
     fail("--export-adapter {}: expected a folder, found a file", options.exportAdapter);
@@ -95,7 +155,14 @@ GivenAdapter::GivenAdapter(const Program &program, const std::string &path)
   for (const State &state : program.states)
     if (state.adapter)
       known.insert(state.adapter->path);
+  const bool hasMagnitudes =
+      std::any_of(program.states.begin(), program.states.end(),
+                  [](const State &state) { return state.adapter && state.adapter->isMagnitude(); });
   for (const AdaptedModule &module : folder.modules()) {
+    if (module.hasMagnitude != hasMagnitudes)
+      fail("--adapter {}: its adapters {} magnitudes (DoRA), those of the program {}: compile it with "
+           "--adapter {}",
+           path, module.hasMagnitude ? "have" : "have no", hasMagnitudes ? "do" : "do not", path);
     if (!known.count(module.path))
       fail("--adapter {}: adapts '{}', which this program does not: compile it with --adapter {}", path,
            module.path, path);
@@ -105,11 +172,33 @@ GivenAdapter::GivenAdapter(const Program &program, const std::string &path)
         fail("--adapter {}: scales '{}' by {}, the program by {}: compile it with --adapter {}", path,
              module.path, module.scale, state.adapter->scale, path);
   }
+  checkOthers(path);
+}
+
+void GivenAdapter::checkOthers(const std::string &path) const {
+  const auto has = [&](auto &&fits) {
+    return std::any_of(program.states.begin(), program.states.end(), fits);
+  };
+  for (const ScaledModule &module : folder.scales()) {
+    const AdapterTensor wanted = module.ofInputs ? AdapterTensor::InputScale : AdapterTensor::OutputScale;
+    if (!has([&](const State &state) {
+          return state.adapter && state.adapter->tensor == wanted && state.adapter->path == module.path;
+        }))
+      fail("--adapter {}: scales {} of '{}', which this program does not: compile it with --adapter {}", path,
+           module.ofInputs ? "inputs" : "outputs", module.path, path);
+  }
+  for (const TokenModule &module : folder.tokens()) // a tied head has those of its table, too
+    if (!has([&](const State &state) {
+          return state.adapter && state.adapter->rows == module.rows &&
+                 (state.adapter->path == module.path || folder.areTied(state.adapter->path, module.path));
+        }))
+      fail("--adapter {}: has rows of '{}' that this program does not train: compile it with --adapter {}",
+           path, module.path, path);
 }
 
 std::string GivenAdapter::keyOf(const State &state) const {
   if (state.adapter)
-    return factorKey(state);
+    return factorKey(state, folder.config());
   const nlohmann::json whole = program.options.adapter.value("whole", nlohmann::json::object());
   const auto found = whole.find(state.name);
   if (found == whole.end() || !folder.tensors().find(found->get<std::string>()))
@@ -132,7 +221,7 @@ bool GivenAdapter::fill(const State &state, char *destination) {
 
 bool MergedWeights::has(const State &state) const {
   const bool isWeight = state.encoding && state.encoding->part == EncodedPart::Codes;
-  return isWeight || (adds && factorsOf(executor.program(), state).a != nullptr);
+  return isWeight || (adds && factorsOf(executor.program(), state).any());
 }
 
 std::vector<int64_t> MergedWeights::shapeOf(const State &state) const {
@@ -149,13 +238,22 @@ std::vector<float> MergedWeights::floatsOf(const State &state) {
 }
 
 const void *MergedWeights::fetch(const State &state) {
-  const Factors factors = factorsOf(executor.program(), state);
-  if (!factors.a || !adds) {
-    values = floatsOf(state);
-    return values.data();
-  }
-  const std::vector<float> a = floatsOf(*factors.a), b = floatsOf(*factors.b);
   values = floatsOf(state);
+  const Factors factors = factorsOf(executor.program(), state);
+  if (!adds)
+    return values.data();
+  if (factors.a)
+    addFactors(state);
+  if (factors.scale)
+    multiply(values, floatsOf(*factors.scale), *factors.scale->adapter);
+  if (factors.tokens)
+    putRows(values, floatsOf(*factors.tokens), factors.tokens->adapter->rows);
+  return values.data();
+}
+
+void MergedWeights::addFactors(const State &state) {
+  const Factors factors = factorsOf(executor.program(), state);
+  const std::vector<float> a = floatsOf(*factors.a), b = floatsOf(*factors.b);
   const std::vector<int64_t> whole = shapeOf(state), shape = factors.b->viewOrWhole().whole;
   const int64_t experts = isOfExperts(whole, factors) ? whole[0] : 1, outputs = shape[0];
   const int64_t rank = shape[1] / experts, inputs = static_cast<int64_t>(a.size()) / (rank * experts);
@@ -168,7 +266,8 @@ const void *MergedWeights::fetch(const State &state) {
                 std::min(outputs, (part + 1) * rows));
     });
   }
-  return values.data();
+  if (factors.magnitude)
+    setNorms(values.data(), floatsOf(*factors.magnitude), factors.b->adapter->transposed, inputs);
 }
 
 void exportAdapter(const std::string &folder, const Executor &executor) {
@@ -180,7 +279,8 @@ void exportAdapter(const std::string &folder, const Executor &executor) {
       const auto beside = whole.find(state.name);
       if (!state.adapter && beside == whole.end())
         continue;
-      const NamedState entry{&state, state.adapter ? factorKey(state) : beside->get<std::string>()};
+      const NamedState entry{&state, state.adapter ? factorKey(state, program.options.adapter.at("config"))
+                                                   : beside->get<std::string>()};
       tensors.push_back(wholeTensor(program, entry, [&states, &state] { return states.fetch(state); }));
     }
     if (!platform::makeFolders(folder))

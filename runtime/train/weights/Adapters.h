@@ -25,6 +25,8 @@ public:
 
 private:
   std::string keyOf(const State &state) const;
+  /// Scales and rows of the folder are those of the program.
+  void checkOthers(const std::string &path) const;
 
   const Program &program;
   AdapterFolder folder;
@@ -43,6 +45,7 @@ public:
 
 private:
   std::vector<float> floatsOf(const State &state);
+  void addFactors(const State &state);
 
   const Executor &executor;
   WholeStates &states;

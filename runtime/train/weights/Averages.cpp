@@ -109,6 +109,17 @@ void setValues(Executor &executor, const State &state, const std::vector<float> 
   });
 }
 
+/// As bytes of the average's type, where it is.
+std::string averageOf(const Executor &executor, const RunScalars &scalars, const State &parameter,
+                      const State &average) {
+  std::string held = bytesOf(executor, average);
+  if (!hasOwnAverages(executor.program()))
+    return held;
+  const std::string trained = valuesOf(executor, parameter, average);
+  return average.desc.type == DType::F64 ? backFrom<double>(trained, held, scalars.beta1)
+                                         : backFrom<float>(trained, held, scalars.beta1);
+}
+
 } // namespace
 
 void checkAverages(const Program &program, const char *flag) {
@@ -126,22 +137,30 @@ void startAverages(Executor &executor) {
   });
 }
 
+const State *ownAverage(const Program &program, const State &parameter) {
+  if (hasOwnAverages(program))
+    for (const State &state : program.states)
+      if (state.role == StateRole::Average && state.of == parameter.name)
+        return &state;
+  return nullptr;
+}
+
+std::optional<EvaluatedAverage> evaluatedAverage(const Executor &executor, const RunScalars &scalars,
+                                                 const State &parameter) {
+  const State *average = ownAverage(executor.program(), parameter);
+  if (!average)
+    return std::nullopt;
+  return EvaluatedAverage{average, averageOf(executor, scalars, parameter, *average)};
+}
+
 bool AveragesAsWeights::changePlaces(const State &parameter, const State &average) const {
   return areAlike(parameter, average) && !hasOwnAverages(executor.program());
 }
 
-std::string AveragesAsWeights::averageOf(const State &parameter, const State &average) const {
-  std::string held = bytesOf(executor, average);
-  if (!hasOwnAverages(executor.program()))
-    return held;
-  const std::string trained = valuesOf(executor, parameter, average);
-  return average.desc.type == DType::F64 ? backFrom<double>(trained, held, scalars.beta1)
-                                         : backFrom<float>(trained, held, scalars.beta1);
-}
-
 void AveragesAsWeights::put() {
   forEachAverage(executor.program(), [&](const State &parameter, const State &average) {
-    const std::string weights = bytesOf(executor, parameter), averaged = averageOf(parameter, average);
+    const std::string weights = bytesOf(executor, parameter),
+                      averaged = averageOf(executor, scalars, parameter, average);
     if (changePlaces(parameter, average)) {
       copyBytes(executor, parameter, averaged.data());
       copyBytes(executor, average, weights.data());

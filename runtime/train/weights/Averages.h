@@ -3,6 +3,7 @@
 #pragma once
 #include "runtime/exec/Executor.h"
 #include "runtime/train/Schedule.h"
+#include <optional>
 
 namespace kedge::rt {
 
@@ -15,6 +16,18 @@ bool hasOwnAverages(const Program &program);
 
 /// The average of each parameter becomes its value: a run begins.
 void startAverages(Executor &executor);
+
+/// The average that a parameter is evaluated with, as bytes of its state's type.
+struct EvaluatedAverage {
+  const State *state = nullptr; ///< the average's, which schedule-free optimizers keep in a form of their own
+  std::string bytes;
+};
+
+/// Nothing where the optimizer has none of its own. The program has one rank.
+std::optional<EvaluatedAverage> evaluatedAverage(const Executor &executor, const RunScalars &scalars,
+                                                 const State &parameter);
+/// The state of the average that the optimizer keeps of a parameter itself; null without.
+const State *ownAverage(const Program &program, const State &parameter);
 
 /// The averages as the values of parameters, and back. On all ranks at once.
 class AveragesAsWeights {
@@ -30,8 +43,6 @@ public:
 private:
   void restore();
   bool changePlaces(const State &parameter, const State &average) const;
-  /// As bytes of the average's type, where it is.
-  std::string averageOf(const State &parameter, const State &average) const;
   Executor &executor;
   const RunScalars &scalars;
   std::vector<std::pair<const State *, std::string>> aside;

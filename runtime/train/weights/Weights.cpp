@@ -3,9 +3,11 @@
 #include "runtime/io/Interruption.h"
 #include "runtime/train/weights/Adapters.h"
 #include "runtime/train/weights/EncodedWeights.h"
+#include "runtime/train/weights/FirstAdapters.h"
 #include "runtime/train/weights/GivenWeights.h"
 #include "runtime/train/weights/ProgramValues.h"
 #include "runtime/train/weights/Residuals.h"
+#include <algorithm>
 
 namespace kedge::rt {
 
@@ -15,7 +17,8 @@ public:
   /// `tells`: what a user should know of the files is said here.
   Loader(Executor &executor, const ProgramImage &image, const WeightSources &sources, bool tells = true)
       : executor(executor), init(sources.init, sources.seed, executor.threads()),
-        values(executor, image, sources.model, sources.seed, tells) {
+        values(executor, image, sources.model, sources.seed, tells),
+        firstAdapters(executor, [this](const State &base) { return wholeWeight(base); }) {
     const Program &program = executor.program();
     const Communicator *ranks = executor.communicator();
     if (!sources.weights.empty())
@@ -52,14 +55,51 @@ public:
       return values.fill(state, destination), void();
     if (state.encoding)
       return loadEncoded(state, destination);
-    if (isModelTensor(state))
-      for (WeightSource *source : chosen)
-        if (source->fill(state, destination))
-          return;
-    values.fill(state, destination);
+    if (firstAdapters.isRest(state))
+      return firstAdapters.fillRest(state, destination);
+    if (!isInFiles(state, destination) && !beginsByWeight(state, destination))
+      values.fill(state, destination);
   }
 
 private:
+  /// Fills it if a file that the user chose has it.
+  bool isInFiles(const State &state, char *destination) {
+    return isModelTensor(state) && std::any_of(chosen.begin(), chosen.end(), [&](WeightSource *source) {
+             return source->fill(state, destination);
+           });
+  }
+
+  /// Fills what follows from the weight of an adapter; a folder at compile time gave it else.
+  bool beginsByWeight(const State &state, char *destination) {
+    return state.init.kind == StateInit::Kind::Zeros && firstAdapters.fill(state, destination);
+  }
+
+  /// In f32, also of one in few bits.
+  std::vector<float> wholeWeight(const State &base) {
+    if (base.encoding) {
+      std::vector<char> bytes;
+      return decodedWeight(executor.program(), base, [&](const State &part) {
+        bytes.resize(wholeOf(part).desc.bytes());
+        loadInto(wholeOf(part), bytes.data());
+        return static_cast<const char *>(bytes.data());
+      });
+    }
+    State whole = wholeOf(base);
+    whole.desc.type = DType::F32;
+    std::vector<float> found(static_cast<size_t>(whole.desc.elements()));
+    char *destination = reinterpret_cast<char *>(found.data());
+    if (!isInFiles(whole, destination))
+      values.fill(whole, destination);
+    return found;
+  }
+
+  static State wholeOf(const State &state) {
+    State whole = state;
+    whole.desc.shape = state.viewOrWhole().whole;
+    whole.view.reset(), whole.shard.reset();
+    return whole;
+  }
+
   void loadEncoded(const State &state, char *destination) {
     if (state.view)
       return loadEncodedPart(state, destination);
@@ -84,7 +124,8 @@ private:
   InitSpecs init;
   std::unique_ptr<GivenAdapter> adapter;
   std::unique_ptr<GivenWeights> given;
-  ProgramValues values;               ///< asked last: it has all
+  ProgramValues values; ///< asked last: it has all
+  FirstAdapters firstAdapters;
   std::vector<WeightSource *> chosen; ///< by the user, of the above
 };
 

@@ -99,7 +99,7 @@ wide = {A: numpy.ones((2, 17), numpy.float32), B: good[B]}
 other = {name.replace(".fc.", ".other."): value for name, value in good.items()}
 for tensors, settings, piece in ((without(A), {}, f"has no tensor '{A}'"), (without(B), {}, f"has no tensor '{B}'"),
                                  (without("", lm_head=good[A]), {}, "tensor 'lm_head' does not begin with 'base_model.model.'"),
-                                 (without("", **{"base_model.model.fc.lora_embedding_A": good[A]}), {}, "is of an adapter that is not available"),
+                                 (without("", **{"base_model.model.fc.lora_embedding_A": good[A]}), {}, "has no tensor 'base_model.model.fc.lora_embedding_B'"),
                                  ({"base_model.model.fc.bias": good[A]}, {}, "holds no adapter"),
                                  (good, {"r": 3}, "has rank 2, 'adapter_config.json' says 3"), (good, {"r": "two"}, "has rank 2, 'adapter_config.json' says \"two\""),
                                  (good, {"rank_pattern": {"fc": 2.5}}, "has rank 2, 'adapter_config.json' says 2.5"),
@@ -108,7 +108,9 @@ for tensors, settings, piece in ((without(A), {}, f"has no tensor '{A}'"), (with
                                  (good, {"lora_dropout": "0.1"}, "'lora_dropout' is \"0.1\", expected a number"),
                                  (good, {"alpha_pattern": {"fc": 1e300}}, "'lora_alpha' of 'fc' is 1e+300: expected a number that float32 holds"),
                                  (good, {"rank_pattern": {"(": 2}}, "a pattern is no regular expression"),
-                                 (good, {"use_dora": True}, "'use_dora' is true, which is not available"),
+                                 (good, {"use_dora": True}, "has no tensor 'base_model.model.fc.lora_magnitude_vector'"),
+                                 (without("", **{"base_model.model.fc.lora_magnitude_vector": good[A][:, 0]}), {}, "is a magnitude, and 'use_dora' of"),
+                                 (good, {"use_qalora": True}, "'use_qalora' is true, which is not available"),
                                  (good, {"lora_alpha": 64}, "scales 'fc' by 32, the program by 4: compile it with --adapter"),
                                  (other, {}, "adapts 'other', which this program does not: compile it with --adapter"),
                                  (wide, {}, f"tensor '{A}' is f32[2, 17], the program takes f32[2, 16]: it is an adapter of another model")):
@@ -123,6 +125,32 @@ for target, code, piece in ((["fc", "out"], 1, "has 'out', but 'out.weight' has 
     half = adapter(good, target_modules=target)
     expect(words("kedge", "compile", two.model, "--loss", "mse", "--adapter", half, "-o", folder / "program", code=code), piece)
 print("folders that are damaged, or of another model, were refused")
+
+compiled(*LORA, "--ia3", "fc", expected="--ia3 with --lora is not available yet")
+compiled("--loss", "mse", "--ia3", "fc", "--train-tokens", "fc=1", expected="--ia3 with --train-tokens is not available yet")
+compiled("--loss", "mse", "--ia3-inputs", "fc", expected="--ia3-inputs needs --ia3 REGEX")
+compiled("--loss", "mse", "--ia3", "fc", "--adapter", folder / "good", expected="the folder says what trains; give one of them")
+compiled("--loss", "mse", "--train-tokens", "fc=1", expected="--train-tokens 'fc=1': no table that rows are looked up in has such a name")
+compiled("--loss", "mse", "--train-tokens", "fc=1-x", expected="--train-tokens 'fc=1-x': expected REGEX=ROW,FIRST-LAST,... with rows from 0")
+scaled = compiled("--loss", "mse", "--ia3", "fc").rename(folder / "ia3")
+refused((scaled, "--export-onnx-adapters", folder / "a.onnx"), "not available yet for --lora-dora")
+L = "base_model.model.fc.ia3_l"
+for tensors, piece in (({L: numpy.ones((1, 16), numpy.float32)}, "scales inputs of 'fc', which this program does not"),
+                       ({L: numpy.ones((9, 1), numpy.float32)}, f"tensor '{L}' is f32[9, 1], the program takes f32[8, 1]"),
+                       ({L: numpy.ones((1, 8, 1, 1), numpy.float32)}, "scales are not available yet but for linear modules")):
+    refused((scaled, "--adapter", adapter(tensors, peft_type="IA3")), piece)
+rows = Small(folder / "rows", [("Gather", ["embed.weight", "x"], ["h"], {"axis": 0}), ("MatMul", ["h", "out.weight"], ["y"])],
+             {"embed.weight": generator.normal(size=(9, 4)).astype(numpy.float32), "out.weight": generator.normal(size=(4, 4)).astype(numpy.float32)},
+             {"x": array(numpy.ones(2), numpy.int64)}, {"y": [2, 4]})
+TOKENS = ("kedge", "compile", rows.model, "--loss", "mse", "-o", folder / "program")
+words(*TOKENS, "--train-tokens", "embed=2,5", code=0)
+token = folder / "tokens"
+(folder / "program").rename(token)
+delta = {"base_model.model.embed.trainable_tokens_delta": numpy.ones((2, 4), numpy.float32)}
+refused((token, "--adapter", adapter(delta, peft_type="TRAINABLE_TOKENS", token_indices=[2, 6])), "has rows of 'embed' that this program does not train")
+words(*TOKENS, "--train-tokens", "embed=2,5", "--train", "out", code=0)
+refused((folder / "program", "--export-adapter", folder / "out"), "folders of trainable tokens hold nothing else, and 'out.weight' trains, too")
+print("scales and rows that do not fit were refused")
 
 name = next(iter(weights))
 codes = numpy.zeros((64, 1), numpy.uint8)

@@ -23,9 +23,9 @@ BESIDE = {"--class-weights": [], "--pos-weight": ["--loss", "bce-with-logits"], 
           "--pipeline-schedule": ["--mesh", "pipeline=2"], "--rank": ["--mesh", "pipeline=2"], "--max-added-time": ["--max-batch", "x"],
           "--accumulate-dtype": ["--accumulate", "2"], "--batchnorm": ["--accumulate", "2"], "--min-lr": ["--schedule", "cosine"],
           "--decay-steps": ["--schedule", "cosine"], "--warmup-start": ["--warmup", "2"],
-          **{f"--lora-{word}": ["--lora", "."] for word in ("rank", "alpha", "dropout", "scaling", "init")},
+          **{f"--lora-{word}": ["--lora", "."] for word in ("rank", "alpha", "dropout", "scaling", "init", "rank-pattern", "alpha-pattern")},
           **{f"--qat-{word}": ["--qat", ".=int8"] for word in ("scales", "activations", "averaging", "observe", "freeze")},
-          "--qat-block": ["--qat", ".=int8", "--qat-scales", "block"],
+          "--ia3-inputs": ["--ia3", "."], "--qat-block": ["--qat", ".=int8", "--qat-scales", "block"],
           **{f"--loss-scale-{word}": ["--loss-scale", "dynamic"] for word in ("init", "growth", "backoff", "min", "window", "hysteresis")}}
 
 

@@ -10,7 +10,7 @@
 // RUN: not kedge-opt %s --kedge-insert-adapters=folder=%t/whole 2>&1 | FileCheck %s --check-prefix=WHOLE
 // RUN: %python %S/make_folder.py %t/dora '{"peft_type": "LORA", "r": 2, "use_dora": true}' x.proj.lora_A.weight=2x4 x.proj.lora_B.weight=4x2
 // RUN: not kedge-opt %s --kedge-insert-adapters=folder=%t/dora 2>&1 | FileCheck %s --check-prefix=DORA
-// RUN: %python %S/make_folder.py %t/method '{"peft_type": "IA3"}' x.proj.ia3_l=4
+// RUN: %python %S/make_folder.py %t/method '{"peft_type": "LOHA"}' x.proj.hada_w1_a=4x4
 // RUN: not kedge-opt %s --kedge-insert-adapters=folder=%t/method 2>&1 | FileCheck %s --check-prefix=METHOD
 // RUN: %python %S/make_folder.py %t/rank '{"peft_type": "LORA", "r": 3}' x.proj.lora_A.weight=2x4 x.proj.lora_B.weight=4x2
 // RUN: not kedge-opt %s --kedge-insert-adapters=folder=%t/rank 2>&1 | FileCheck %s --check-prefix=RANK
@@ -18,8 +18,8 @@
 // NONE: error: --adapter {{.*}}none: no parameter's name ends with 'z.proj.weight': it is an adapter of another model
 // SHAPE: tensor 'base_model.model.x.proj.lora_A.weight' is {{.*}}, the model needs {{.*}}: it is an adapter of another model
 // WHOLE: tensor 'head.weight' is {{.*}}, 'm.head.weight' is 'tensor<4x4xf32>': it is an adapter of another model
-// DORA: 'use_dora' is true, which is not available
-// METHOD: 'peft_type' is "IA3", expected "LORA"
+// DORA: has no tensor 'base_model.model.x.proj.lora_magnitude_vector'
+// METHOD: 'peft_type' is "LOHA", expected "LORA", "IA3" or "TRAINABLE_TOKENS"
 // RANK: has rank 2, 'adapter_config.json' says 3
 
 // Ranks by pattern, values in the folder's file, and what trains whole beside the adapters.

@@ -22,18 +22,31 @@ def Tune_RandomAttr : AttrDef<Tune_Dialect, "Random"> {
   let assemblyFormat = "`<` $kind $amount `>`";
 }
 
-def Tune_Factor : Tune_Enum<"Factor", "which matrix of an adapter", [I32EnumAttrCase<"A", 0, "A">, I32EnumAttrCase<"B", 1, "B">]>;
+def Tune_Factor : Tune_Enum<"Factor", "which tensor of an adapter", [
+  I32EnumAttrCase<"A", 0, "A">, I32EnumAttrCase<"B", 1, "B">, I32EnumAttrCase<"Magnitude", 2, "magnitude">,
+  I32EnumAttrCase<"EmbeddingA", 3, "embedding_A">, I32EnumAttrCase<"EmbeddingB", 4, "embedding_B">, I32EnumAttrCase<"Tokens", 5, "tokens">,
+  I32EnumAttrCase<"OutputScale", 6, "output_scale">, I32EnumAttrCase<"InputScale", 7, "input_scale">]>;
+def Tune_Decomposition : Tune_Enum<"Decomposition", "what an adapter begins as a part of", [
+  I32EnumAttrCase<"Pissa", 0, "pissa">, I32EnumAttrCase<"Olora", 1, "olora">]>;
 
 def Tune_AdapterAttr : AttrDef<Tune_Dialect, "Adapter"> {
   let mnemonic = "adapter";
   let summary = "Says of a state which factor of a low-rank adapter it is";
   let description = [{
-    The frozen weight `base` acts as base + scale B A, with A [r, in] and B [out, r]. `transposed`: the base lies as
-    [in, out]. `path` names the module in a folder of adapters.
+    The frozen weight `base` acts as base + scale B A, with A [r, in] and B [out, r]; with a magnitude m [out] (DoRA) each of its rows
+    has the norm m. `transposed`: the base lies as [in, out]; a table that rows are looked up in lies so, with rows for inputs. `path` names
+    the module in a folder of adapters. `from`: A and B begin as a part of the base, by its singular values (PiSSA) or by its QR
+    decomposition (OLoRA), and the base as the rest.
+
+    `tokens` [n, dim] stand in the place of these `rows` of a table. An `output_scale` [out, 1] multiplies what the module gives, and so
+    its `bias`; an `input_scale` [1, in] what it takes (IA3).
   }];
   let parameters = (ins EnumParameter<Tune_Factor>:$factor, "::mlir::FlatSymbolRefAttr":$base, "::mlir::FloatAttr":$scale,
-    "::mlir::BoolAttr":$transposed, StringRefParameter<"module">:$path);
-  let assemblyFormat = "`<` $factor `of` $base `scale` $scale `transposed` $transposed `path` $path `>`";
+    "::mlir::BoolAttr":$transposed, StringRefParameter<"module">:$path, OptionalParameter<"std::optional<::kedge::tune::Decomposition>">:$from,
+    OptionalParameter<"::mlir::FlatSymbolRefAttr">:$bias, OptionalArrayRefParameter<"int64_t">:$rows);
+  let assemblyFormat = [{
+    `<` $factor `of` $base `scale` $scale `transposed` $transposed `path` $path (`from` $from^)? (`bias` $bias^)? (`rows` `[` $rows^ `]`)? `>`
+  }];
 }
 
 def Tune_Format : Tune_Enum<"Format", "how few bits hold a weight", [
