@@ -37,9 +37,12 @@ struct Launch {
     } else if (auto launch = cast<exec::LaunchOp>(*op); launch.getCollective()) {
       stream = memory::isTransfer(launch) ? abi::kTransferStream : abi::kRankStream;
       fetches = allPersistent(op.getReads()) && !llvm::any_of(op.getWrites(), isPersistent);
+    } else if (launch.getStream() == abi::kSideStream) {
+      stream = abi::kSideStream;
     }
   }
 
+  /// Or a kernel beside the others.
   bool isTransfer() const { return stream != abi::kComputeStream; }
   /// What keeps its order in the list. All of a rank's communication does: of that order it is proven that no
   /// ranks wait for each other.

@@ -297,6 +297,7 @@ void addLowerPipeline(OpPassManager &manager, const TargetOptions &target) {
   manager.addPass(memory::createPlanMemory({target.threads}));
   // Kernels of joined launches follow from where tensors lie.
   manager.addPass(lower::createGroupLaunches());
+  manager.addPass(memory::createPlaceSideLaunches());
   addPlacement(manager);
 }
 

@@ -19,7 +19,7 @@ void ReadyLaunch::enqueue() const {
   if (library && !library->leavesKernels())
     return;
   for (const Kernel &kernel : kernels)
-    start(kernel, kernel.arguments.data());
+    start(kernel, kernel.arguments.data(), stream);
 }
 
 void ReadyLaunch::enqueueOn(const OperandBlocks &blocks) const {
@@ -30,15 +30,15 @@ void ReadyLaunch::enqueueOn(const OperandBlocks &blocks) const {
     std::vector<void *> arguments;
     for (CUdeviceptr &operand : moved)
       arguments.push_back(&operand);
-    start(kernel, arguments.data()); // takes the arguments' values
+    start(kernel, arguments.data(), gpu->stream()); // takes the arguments' values
   }
 }
 
-void ReadyLaunch::start(const Kernel &kernel, void *const *arguments) const {
+void ReadyLaunch::start(const Kernel &kernel, void *const *arguments, CUstream on) const {
   const auto &grid = kernel.shape->grid, &block = kernel.shape->block;
   const CUresult result =
       gpu->driver().launchKernel(kernel.function, grid[0], grid[1], grid[2], block[0], block[1], block[2], 0,
-                                 gpu->stream(), const_cast<void **>(arguments), nullptr);
+                                 on, const_cast<void **>(arguments), nullptr);
   if (result != CUDA_SUCCESS)
     gpu->driver().failWith(result, fmt::format("{} (grid {}x{}x{}, block {}x{}x{}) does not start", name(),
                                                grid[0], grid[1], grid[2], block[0], block[1], block[2]));
@@ -52,7 +52,7 @@ LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module,
   for (const auto &[name, function] : program.functions) {
     std::vector<ReadyLaunch> &list = functions[&function];
     for (const Launch &launch : function.launches) {
-      list.emplace_back(gpu, launch);
+      list.emplace_back(gpu, launch, streams.stream(launch.stream));
       if (launch.onGpu)
         bindKernels(list.back(), launch, module);
       if (launch.hostArg >= 0)

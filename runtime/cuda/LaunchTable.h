@@ -15,10 +15,11 @@ using namespace calls;
 /// One launch: generated kernels or a library call.
 class ReadyLaunch {
 public:
-  ReadyLaunch(const Gpu &gpu, const Launch &source) : gpu(&gpu), source(&source) {}
-  /// Enqueues it on the GPU's stream, or adds it to the graph that is being recorded.
+  ReadyLaunch(const Gpu &gpu, const Launch &source, CUstream stream)
+      : gpu(&gpu), source(&source), stream(stream) {}
+  /// Enqueues it on its stream, or adds it to the graph that is being recorded.
   void enqueue() const;
-  /// The same on copies of its operands.
+  /// The same on copies of its operands, on the GPU's own stream.
   void enqueueOn(const OperandBlocks &blocks) const;
   /// "kernel k3_gelu of h.0.mlp", for messages.
   std::string name() const;
@@ -31,10 +32,11 @@ private:
     std::vector<CUdeviceptr> operands;
     std::vector<void *> arguments; ///< addresses of `operands`
   };
-  void start(const Kernel &kernel, void *const *arguments) const;
+  void start(const Kernel &kernel, void *const *arguments, CUstream on) const;
 
   const Gpu *gpu;
   const Launch *source;
+  CUstream stream;
   std::vector<Kernel> kernels;
   std::unique_ptr<LibraryLaunch> library;
 };
