@@ -109,10 +109,11 @@ def PlaceSideLaunches : KedgePass<"kedge-place-side-launches", "mlir::ModuleOp">
   let description = [{
     Needs the plan of kedge-plan-memory and keeps it. Runs before kedge-place-copies, which places the waits.
 
-    In the functions of a step, a generated kernel goes to stream 5 if the next `beside` launches that stay on stream 0 touch
-    no byte that it writes, and write none that it touches: updates of parameters, sums of partial sums and sums of biases'
-    gradients. A GPU runs such a kernel where a product leaves multiprocessors idle. Calls of libraries stay: they have
-    workspaces outside of the plan. No launch moves in the list, so a runtime without streams does as before.
+    In the functions of a step, a generated kernel goes to stream 5 if no later product needs its results, and at least
+    `beside` products, convolutions or attentions follow on stream 0 before the first launch that touches a byte
+    that it writes, or writes one that it touches: updates of parameters, sums of partial sums, sums of biases' gradients
+    and of squares. A GPU runs such a kernel where a product leaves multiprocessors idle. Calls of libraries stay: they
+    have workspaces outside of the plan. No launch moves in the list, so a runtime without streams does as before.
 
     Example:
     ```mlir
@@ -125,7 +126,7 @@ def PlaceSideLaunches : KedgePass<"kedge-place-side-launches", "mlir::ModuleOp">
       %y = exec.buffer "y" at 192 size 64 live [2, 3] tensor<16xf32> binds [#train.binding<output "y">]
       exec.launch "gradient" reads() writes(%g, %x) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>, tensor<16xf32>]
       exec.launch "update" reads(%w, %g) writes(%w) iterations 1 grain 1 stream 0 types [tensor<16xf32>, tensor<16xf32>] -> [tensor<16xf32>]
-      exec.launch "product" reads(%x) writes(%y) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+      exec.launch library "onnx.MatMul" reads(%x) writes(%y) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
     }
     ```
     becomes
@@ -134,11 +135,11 @@ def PlaceSideLaunches : KedgePass<"kedge-place-side-launches", "mlir::ModuleOp">
       ...
       exec.launch "gradient" ... stream 0 ...
       exec.launch "update" ... stream 5 ...
-      exec.launch "product" ... stream 0 ...
+      exec.launch library "onnx.MatMul" ... stream 0 ...
     }
     ```
   }];
-  let options = [Option<"beside", "beside", "int64_t", "1", "launches that stay and may run at the same time, at least">];
+  let options = [Option<"beside", "beside", "int64_t", "1", "products that may run at the same time, at least">];
   let statistics = [Counter<"launches moved", "kernels on the stream of least priority">];
   let dependentDialects = ["kedge::exec::ExecDialect"];
 }

@@ -1,7 +1,9 @@
 #include "kedge/Dialect/Exec/LaunchBytes.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "kedge/abi/Streams.h"
 #include "passes/Memory/Passes.h"
+#include "runtime/calls/LibraryWork.h"
 #include <vector>
 
 namespace kedge::memory {
@@ -19,43 +21,84 @@ bool isKernel(exec::LaunchInterface op) {
          launch.getStream() == abi::kComputeStream;
 }
 
+/// What is bound by multiplications: its last wave leaves multiprocessors idle, and memory nearly so.
+bool multiplies(exec::LaunchInterface op) {
+  auto launch = dyn_cast<exec::LaunchOp>(*op);
+  if (!launch || !launch.getLibrary())
+    return false;
+  const std::string kernel = launch.getKernel().str();
+  return rt::calls::isMatmul(kernel) || rt::calls::isConvolution(kernel) ||
+         launch.calls<train::AttentionOp>() || launch.calls<train::AttentionGradOp>();
+}
+
 /// Of a step and not of what only reads parameters.
 bool trains(exec::FunctionOp function) {
   const auto kind = function.getKind();
   return kind && train::runsInStep(*kind, /*accumulate=*/2) > 0;
 }
 
+/// Walks the launches of a function backwards, since what comes later decides.
+class SidePlacer {
+public:
+  explicit SidePlacer(int64_t beside) : beside(beside) {}
+
+  bool moves(exec::LaunchInterface launch) {
+    exec::LaunchBytes bytes(launch);
+    const bool isNeeded = multiplies(launch) || leadsToProduct(launch);
+    if (isKernel(launch) && !isNeeded && hasCompany(bytes))
+      return true;
+    if (isNeeded)
+      for (Value read : launch.getReads())
+        needed.insert(read);
+    staying.push_back({std::move(bytes), multiplies(launch)});
+    return false;
+  }
+
+private:
+  struct Staying {
+    exec::LaunchBytes bytes;
+    bool multiplies;
+  };
+
+  bool leadsToProduct(exec::LaunchInterface launch) const {
+    return llvm::any_of(launch.getWrites(), [&](Value made) { return needed.contains(made); });
+  }
+
+  /// Whether enough products follow before the first launch that touches what it writes, or writes what it
+  /// touches.
+  bool hasCompany(const exec::LaunchBytes &bytes) const {
+    int64_t products = 0;
+    for (const Staying &next : llvm::reverse(staying)) {
+      if (next.bytes.conflictsWith(bytes))
+        return false;
+      if ((products += next.multiplies) >= beside)
+        return true;
+    }
+    return false;
+  }
+
+  int64_t beside;
+  std::vector<Staying> staying; ///< the latest of the list first
+  DenseSet<Value> needed;       ///< buffers that products, or what leads to them, read
+};
+
 struct PlaceSideLaunches : impl::PlaceSideLaunchesBase<PlaceSideLaunches> {
   using Base::Base;
 
   void run() override {
     int64_t moved = 0;
-    for (auto function : getOperation().getOps<exec::FunctionOp>())
-      if (trains(function))
-        moved += place(llvm::to_vector(function.getBody().getOps<exec::LaunchInterface>()));
-    addStatistic("launches moved", moved);
-  }
-
-private:
-  /// Backwards, since it counts which later launches stay.
-  int64_t place(ArrayRef<exec::LaunchInterface> launches) {
-    int64_t moved = 0;
-    std::vector<exec::LaunchBytes> staying; // of the launches that stay, the latest first
-    for (exec::LaunchInterface launch : llvm::reverse(launches)) {
-      exec::LaunchBytes bytes(launch);
-      if (isKernel(launch) && static_cast<int64_t>(staying.size()) >= beside && isFree(bytes, staying)) {
-        launch.setStream(abi::kSideStream);
-        ++moved;
-      } else {
-        staying.push_back(std::move(bytes));
-      }
+    for (auto function : getOperation().getOps<exec::FunctionOp>()) {
+      if (!trains(function))
+        continue;
+      SidePlacer placer(beside);
+      for (exec::LaunchInterface launch :
+           llvm::reverse(llvm::to_vector(function.getBody().getOps<exec::LaunchInterface>())))
+        if (placer.moves(launch)) {
+          launch.setStream(abi::kSideStream);
+          ++moved;
+        }
     }
-    return moved;
-  }
-
-  bool isFree(const exec::LaunchBytes &bytes, const std::vector<exec::LaunchBytes> &staying) const {
-    return llvm::none_of(ArrayRef(staying).take_back(beside),
-                         [&](const exec::LaunchBytes &next) { return next.conflictsWith(bytes); });
+    addStatistic("launches moved", moved);
   }
 };
 } // namespace

@@ -5,6 +5,7 @@
 #include "kedge/abi/Streams.h"
 #include "lib/Analysis/StepCost.h"
 #include "passes/Lower/Gpu/FlatKernels.h"
+#include "passes/Lower/Gpu/KernelCopies.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -42,6 +43,25 @@ StringRef flatOf(exec::LaunchInterface any) {
   return writesStates ? flat.getAs<StringAttr>("function").getValue() : StringRef();
 }
 
+/// Blocks of a launch that leaves most of a GPU idle.
+constexpr int64_t kFewBlocks = 128;
+
+/// The only kernel of a launch that may run beside others of it; null otherwise.
+DictionaryAttr smallKernelOf(exec::LaunchInterface any, mlir::gpu::GPUModuleOp kernels) {
+  auto launch = dyn_cast<exec::LaunchOp>(*any);
+  if (!launch || launch.getLibrary() || launch.getWorkspace() || launch.getRecomputedAttr() ||
+      !launch.getKernelsAttr() || launch.getKernelsAttr().size() != 1)
+    return {};
+  auto kernel = cast<DictionaryAttr>(launch.getKernelsAttr()[0]);
+  ArrayRef<int64_t> grid = kernel.getAs<DenseI64ArrayAttr>("grid").asArrayRef();
+  const bool takesTensors = llvm::all_of(kernel.getAs<ArrayAttr>("operands"),
+                                         [](Attribute operand) { return isa<IntegerAttr>(operand); });
+  auto function = kernels.lookupSymbol<mlir::gpu::GPUFuncOp>(kernel.getAs<StringAttr>("name"));
+  return takesTensors && grid[0] <= kFewBlocks && function && hasOneRowOfBlocks(function, grid)
+             ? kernel
+             : DictionaryAttr();
+}
+
 void forEachKernel(exec::LaunchOp launch, llvm::function_ref<void(StringRef)> take) {
   if (ArrayAttr kernels = launch.getKernelsAttr())
     for (auto kernel : kernels.getAsRange<DictionaryAttr>())
@@ -67,16 +87,26 @@ public:
 
 private:
   void collect() {
-    llvm::StringMap<size_t> last; ///< step of each flat function
+    llvm::StringMap<size_t> last; ///< step of each kind
     for (size_t at = 0; at < steps.size(); ++at) {
-      StringRef flat = flatOf(steps[at].launches.front());
-      if (flat.empty())
+      const std::string kind = kindOf(steps[at].launches.front());
+      if (kind.empty())
         continue;
-      auto [entry, isNew] = last.try_emplace(flat, at);
+      auto [entry, isNew] = last.try_emplace(kind, at);
       if (!isNew && mayMove(entry->second, at))
         steps[at].take(steps[entry->second]);
       entry->second = at;
     }
+  }
+
+  /// What launches that may be one have in common; "" for all others.
+  std::string kindOf(exec::LaunchInterface launch) {
+    if (StringRef flat = flatOf(launch); !flat.empty())
+      return "flat " + flat.str();
+    DictionaryAttr kernel = smallKernelOf(launch, kernels);
+    return kernel ? "copies " + std::to_string(kernel.getAs<DenseI64ArrayAttr>("grid")[0]) + " " +
+                        kernel.getAs<StringAttr>("name").str()
+                  : "";
   }
 
   bool mayMove(size_t from, size_t to) const {
@@ -119,19 +149,22 @@ private:
         llvm::append_range(rows, marked.asArrayRef());
     }
     OpBuilder b(last);
-    KernelLaunch kernel = emitGroup(kernels.lookupSymbol<mlir::gpu::GPUFuncOp>(flatOf(last)),
-                                    tensorsOf(launches, reads.empty() ? writes[0] : reads[0]),
-                                    std::to_string(step.launches.size()) + "_tensors");
-    Location loc = NameLoc::get(b.getStringAttr(std::to_string(step.launches.size()) + " tensors"));
+    const Value base = reads.empty() ? writes[0] : reads[0];
+    const std::string count = std::to_string(step.launches.size());
+    const bool isFlat = !flatOf(last).empty();
+    KernelLaunch kernel = isFlat ? emitGroup(kernels.lookupSymbol<mlir::gpu::GPUFuncOp>(flatOf(last)),
+                                             tensorsOf(launches, base), count + "_tensors")
+                                 : copiesOf(launches, base);
+    Location loc = NameLoc::get(b.getStringAttr(count + (isFlat ? " tensors" : " launches")));
     auto launch =
         exec::LaunchOp::create(b, loc, kernel.name, reads, writes, Value(), /*iterations=*/0, /*grain=*/1,
                                last.getStream(), b.getArrayAttr(readTypes), b.getArrayAttr(writeTypes),
                                /*library=*/false, DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr(),
                                /*recomputed=*/StringAttr(), b.getArrayAttr(kernelAttr(b, kernel)),
                                /*flat=*/DictionaryAttr(), /*collective=*/false);
-    if (placeOf(last))
-      setPlace(launch, PlaceAttr::get(b.getContext(), TrainingPhase::Update, "",
-                                      std::to_string(step.launches.size()) + " tensors"));
+    if (PlaceAttr place = placeOf(last))
+      setPlace(launch, isFlat ? PlaceAttr::get(b.getContext(), TrainingPhase::Update, "", count + " tensors")
+                              : place);
     if (!rows.empty())
       RowsNote(launch->getContext()).setAttr(launch, b.getDenseI64ArrayAttr(rows));
     counts.launches += step.launches.size();
@@ -140,6 +173,26 @@ private:
       forEachKernel(joined, [&](StringRef name) { unused.insert(name); });
       joined.erase();
     }
+  }
+
+  KernelLaunch copiesOf(ArrayRef<exec::LaunchOp> launches, Value base) {
+    SmallVector<SmallVector<int64_t>> sets;
+    for (exec::LaunchOp launch : launches) {
+      SmallVector<Value> operands(launch.getReads());
+      llvm::append_range(operands, launch.getWrites());
+      auto kernel = cast<DictionaryAttr>(launch.getKernelsAttr()[0]);
+      SmallVector<int64_t> &set = sets.emplace_back();
+      for (auto operand : kernel.getAs<ArrayAttr>("operands").getAsRange<IntegerAttr>())
+        set.push_back(offsetOf(operands[operand.getInt()]) - offsetOf(base));
+    }
+    exec::LaunchOp first = launches.front();
+    auto kernel = cast<DictionaryAttr>(first.getKernelsAttr()[0]);
+    const auto sizes = [&](StringRef name) {
+      ArrayRef<int64_t> list = kernel.getAs<DenseI64ArrayAttr>(name).asArrayRef();
+      return std::array<int64_t, 3>{list[0], list[1], list[2]};
+    };
+    return emitCopies(kernels.lookupSymbol<mlir::gpu::GPUFuncOp>(kernel.getAs<StringAttr>("name")), sets,
+                      sizes("grid"), sizes("block"));
   }
 
   static SmallVector<FlatTensors> tensorsOf(ArrayRef<exec::LaunchOp> launches, Value base) {
