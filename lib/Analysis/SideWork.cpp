@@ -44,8 +44,8 @@ private:
   std::vector<size_t> startable() const {
     std::vector<size_t> found;
     for (const std::deque<size_t> &stream : streams)
-      if (!stream.empty() && llvm::all_of(waitsOf(stream.front()),
-                                          [&](int64_t event) { return recorded.count(event) != 0; }))
+      if (!stream.empty() &&
+          llvm::all_of(waitsOf(stream.front()), [&](int64_t event) { return recorded.count(event) != 0; }))
         found.push_back(stream.front());
     return found;
   }

@@ -122,10 +122,11 @@ public:
     numberEvents(waited);
   }
 
-  /// What a copy touches stays until the first launch that takes those bytes, which waits for it.
+  /// What a copy touches stays until the first launch that takes those bytes, which waits for it. Kernels
+  /// beside others change no lifetime: plans with kernels and without are the same.
   void holdBytesUntilTheWait() {
     for (int64_t at = 0; at < size(); ++at)
-      if (order[at].isTransfer())
+      if (order[at].isTransfer() && order[at].stream != abi::kSideStream)
         for (exec::BufferOp buffer :
              llvm::concat<exec::BufferOp>(order[at].sources(), order[at].destinations()))
           if (static_cast<int64_t>(buffer.getLast()) == at)

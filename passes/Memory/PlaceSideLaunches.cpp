@@ -91,8 +91,8 @@ struct PlaceSideLaunches : impl::PlaceSideLaunchesBase<PlaceSideLaunches> {
       if (!trains(function))
         continue;
       SidePlacer placer(beside);
-      for (exec::LaunchInterface launch :
-           llvm::reverse(llvm::to_vector(function.getBody().getOps<exec::LaunchInterface>())))
+      const auto launches = llvm::to_vector(function.getBody().getOps<exec::LaunchInterface>());
+      for (exec::LaunchInterface launch : llvm::reverse(launches))
         if (placer.moves(launch)) {
           launch.setStream(abi::kSideStream);
           ++moved;

@@ -285,7 +285,7 @@ static void addPlacement(OpPassManager &manager, const TargetOptions &target) {
 }
 
 void addMemoryPipeline(OpPassManager &manager, const TargetOptions &target) {
-  manager.addPass(memory::createPlanMemory({target.threads}));
+  manager.addPass(memory::createPlanMemory({target.threads, target.gpu && target.sideStream}));
   addPlacement(manager, target);
 }
 
@@ -298,7 +298,7 @@ void addLowerPipeline(OpPassManager &manager, const TargetOptions &target) {
   kernels.convolutions = target.convolutions;
   kernels.warpgroups = target.hopper;
   manager.addPass(lower::createEmitGpuKernels(kernels));
-  manager.addPass(memory::createPlanMemory({target.threads}));
+  manager.addPass(memory::createPlanMemory({target.threads, target.gpu && target.sideStream}));
   // Kernels of joined launches follow from where tensors lie.
   manager.addPass(lower::createGroupLaunches());
   if (target.dependentLaunches)

@@ -105,8 +105,7 @@ private:
   bool mayFollow(ClusterOp join, Operation *place, llvm::SetVector<Operation *> &along) {
     along.insert(join);
     for (Operation *op = join->getNextNode(); op != place; op = op->getNextNode())
-      if (llvm::any_of(op->getOperands(),
-                       [&](Value read) { return along.contains(read.getDefiningOp()); })) {
+      if (llvm::any_of(op->getOperands(), [&](Value read) { return along.contains(read.getDefiningOp()); })) {
         if (!isLight(op))
           return false;
         along.insert(op);

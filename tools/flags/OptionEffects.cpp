@@ -132,7 +132,9 @@ std::vector<Rule> precisionRules(const CompileOptions &o) {
 
 /// A program for a GPU that lacks what the option is about has nothing to switch.
 std::vector<Rule> deviceRules(const CompileOptions &o) {
-  return {{{"--side-stream", "--dependent-launch", "--gelu-sums"}, o.onGpu(), "it is for GPUs; give --target cuda with it"},
+  return {{{"--side-stream", "--dependent-launch", "--gelu-sums"},
+           o.onGpu(),
+           "it is for GPUs; give --target cuda with it"},
           {{"--dependent-launch"},
            o.onGpu() && driver::startsDependents(driver::architectureOf(o.machine.target)),
            "GPUs before sm_90 start no kernel before the one in front of it is done; leave it out"}};
@@ -141,9 +143,8 @@ std::vector<Rule> deviceRules(const CompileOptions &o) {
 } // namespace
 
 void checkEffects(const CLI::App &command, const CompileOptions &options) {
-  for (const auto &rules :
-       {optimizerRules(options), lossRules(options), rankRules(command, options), precisionRules(options),
-        deviceRules(options)})
+  for (const auto &rules : {optimizerRules(options), lossRules(options), rankRules(command, options),
+                            precisionRules(options), deviceRules(options)})
     for (const Rule &rule : rules)
       if (std::string flag; !rule.acts && givenAny(command, rule.flags, flag))
         fail("{} would have no effect: {}", flag, rule.needs);

@@ -8,13 +8,13 @@ using namespace mlir;
 using namespace kedge::lower::gpu;
 
 bool kedge::lower::gpu::hasOneRowOfBlocks(mlir::gpu::GPUFuncOp kernel, ArrayRef<int64_t> grid) {
-  return grid[1] == 1 && grid[2] == 1 && !kernel
-                                              .walk([](mlir::gpu::BlockIdOp block) {
-                                                return block.getDimension() == mlir::gpu::Dimension::x
-                                                           ? WalkResult::advance()
-                                                           : WalkResult::interrupt();
-                                              })
-                                              .wasInterrupted();
+  return grid[1] == 1 && grid[2] == 1 &&
+         !kernel
+              .walk([](mlir::gpu::BlockIdOp block) {
+                return block.getDimension() == mlir::gpu::Dimension::x ? WalkResult::advance()
+                                                                       : WalkResult::interrupt();
+              })
+              .wasInterrupted();
 }
 
 KernelLaunch kedge::lower::gpu::emitCopies(mlir::gpu::GPUFuncOp kernel, ArrayRef<SmallVector<int64_t>> sets,

@@ -68,12 +68,54 @@ void forEachKernel(exec::LaunchOp launch, llvm::function_ref<void(StringRef)> ta
       take(kernel.getAs<StringAttr>("name").getValue());
 }
 
+constexpr llvm::StringLiteral kFlat = "flat ";
+
+/// Transient bytes of the device that are live at each launch of a function.
+class Load {
+public:
+  explicit Load(exec::FunctionOp function) {
+    auto launches = function.getBody().getOps<exec::LaunchInterface>();
+    bytes.resize(llvm::range_size(launches) + 2);
+    for (auto buffer : function.getBody().getOps<exec::BufferOp>())
+      if (!buffer.getHost() && !buffer.isPersistent())
+        for (int64_t at = buffer.getFirst(); at <= static_cast<int64_t>(buffer.getLast()); ++at)
+          bytes[at + 1] += sizeOf(buffer);
+    most = *llvm::max_element(bytes);
+  }
+
+  /// Whether the largest set of all, of which plans tell, is another one and stays it when `launches`, at `from`
+  /// or before, move to `to`. Then what they read lives until there.
+  bool takes(ArrayRef<exec::LaunchInterface> launches, int64_t from, int64_t to) {
+    std::vector<int64_t> longer = bytes;
+    for (exec::LaunchInterface launch : launches)
+      for (Value value : launch.getReads())
+        for (int64_t at = std::max<int64_t>(bufferOf(value).getLast(), from) + 1; at <= to; ++at)
+          longer[at + 1] += sizeOf(bufferOf(value));
+    for (int64_t at = from; at <= to; ++at)
+      if (longer[at + 1] >= most)
+        return false;
+    bytes = std::move(longer);
+    return true;
+  }
+
+private:
+  static int64_t sizeOf(exec::BufferOp buffer) {
+    constexpr int64_t kAlignment = 256;
+    return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(buffer.getSize()), kAlignment));
+  }
+
+  std::vector<int64_t> bytes; ///< by launch, from -1 on
+  int64_t most = 0;
+};
+
 class Grouping {
 public:
   Grouping(exec::FunctionOp function, mlir::gpu::GPUModuleOp kernels, llvm::StringSet<> &unused)
-      : function(function), kernels(kernels), unused(unused) {
-    for (auto launch : function.getBody().getOps<exec::LaunchInterface>())
+      : function(function), kernels(kernels), unused(unused), load(function) {
+    for (auto launch : function.getBody().getOps<exec::LaunchInterface>()) {
+      numbers[launch] = static_cast<int64_t>(steps.size());
       steps.emplace_back(launch);
+    }
   }
 
   GroupCounts run() {
@@ -93,7 +135,8 @@ private:
       if (kind.empty())
         continue;
       auto [entry, isNew] = last.try_emplace(kind, at);
-      if (!isNew && mayMove(entry->second, at))
+      if (!isNew && mayMove(entry->second, at) &&
+          (StringRef(kind).starts_with(kFlat) || load.takes(steps[entry->second].launches, entry->second, at)))
         steps[at].take(steps[entry->second]);
       entry->second = at;
     }
@@ -102,7 +145,7 @@ private:
   /// What launches that may be one have in common; "" for all others.
   std::string kindOf(exec::LaunchInterface launch) {
     if (StringRef flat = flatOf(launch); !flat.empty())
-      return "flat " + flat.str();
+      return (kFlat + flat).str();
     DictionaryAttr kernel = smallKernelOf(launch, kernels);
     return kernel ? "copies " + std::to_string(kernel.getAs<DenseI64ArrayAttr>("grid")[0]) + " " +
                         kernel.getAs<StringAttr>("name").str()
@@ -124,12 +167,42 @@ private:
       newOf.push_back(step.launches.empty() ? next - 1 : next++);
     const int64_t before = steps.size();
     auto moved = [&](int64_t at) { return at < 0 ? -1 : at >= before ? next : newOf[at]; };
+    const std::vector<std::pair<exec::BufferOp, int64_t>> made = madeByGroups(newOf);
+    const std::vector<std::pair<exec::GradientOp, int64_t>> whole = wholeAfterGroups(newOf);
     exec::Lifetimes(function).renumber(moved);
-    // What a group reads lives on until it runs.
+    // What a group reads lives on until it runs, and what it makes begins to.
     for (auto [at, step] : llvm::enumerate(steps))
       for (exec::LaunchInterface launch : step.launches)
         for (Value value : launch.getReads())
           bufferOf(value).setLast(std::max<int64_t>(bufferOf(value).getLast(), newOf[at]));
+    for (auto [buffer, first] : made) {
+      buffer.setFirst(first);
+      buffer.setLast(std::max<int64_t>(buffer.getLast(), first));
+    }
+    for (auto [gradient, after] : whole)
+      gradient.setAfter(after);
+  }
+
+  /// Buffers whose lives begin with a launch of a group, and when they will.
+  std::vector<std::pair<exec::BufferOp, int64_t>> madeByGroups(ArrayRef<int64_t> newOf) {
+    std::vector<std::pair<exec::BufferOp, int64_t>> made;
+    for (auto [at, step] : llvm::enumerate(steps))
+      for (exec::LaunchInterface launch : step.launches)
+        for (Value value : launch.getWrites())
+          if (static_cast<int64_t>(bufferOf(value).getFirst()) == numbers.lookup(launch))
+            made.push_back({bufferOf(value), newOf[at]});
+    return made;
+  }
+
+  /// Gradients that a launch of a group completes, and after which launch they will be.
+  std::vector<std::pair<exec::GradientOp, int64_t>> wholeAfterGroups(ArrayRef<int64_t> newOf) {
+    std::vector<std::pair<exec::GradientOp, int64_t>> whole;
+    for (auto gradient : function.getBody().getOps<exec::GradientOp>())
+      for (auto [at, step] : llvm::enumerate(steps))
+        for (exec::LaunchInterface launch : step.launches)
+          if (static_cast<int64_t>(gradient.getAfter()) == numbers.lookup(launch))
+            whole.push_back({gradient, newOf[at]});
+    return whole;
   }
 
   void emit(Step &step) {
@@ -210,7 +283,9 @@ private:
   exec::FunctionOp function;
   mlir::gpu::GPUModuleOp kernels;
   llvm::StringSet<> &unused; ///< kernels of launches that are gone
+  Load load;
   std::vector<Step> steps;
+  llvm::DenseMap<Operation *, int64_t> numbers; ///< of launches, before any joins others
   GroupCounts counts;
 };
 

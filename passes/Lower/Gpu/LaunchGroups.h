@@ -12,8 +12,9 @@ struct GroupCounts {
 
 /// In each function of the schedule: joins launches that write nothing but states in the arena and whose
 /// `sched.flat` names the same function of `kernels`, and those of one kernel with few blocks. Each moves
-/// down to the next of its kind, where no launch between touches what it writes or writes what it reads. Offsets stay, so the arena does; lifetimes
-/// are numbered anew. Flat functions and kernels that only joined launches ran are erased.
+/// down to the next of its kind, where no launch between touches what it writes or writes what it reads.
+/// Offsets stay, so the arena does; lifetimes are numbered anew. Flat functions and kernels that only joined
+/// launches ran are erased.
 GroupCounts groupLaunches(mlir::ModuleOp schedule, mlir::gpu::GPUModuleOp kernels);
 
 /// The launch table's entry of a kernel (include/kedge/abi/program.md).

@@ -196,9 +196,7 @@ std::optional<double> MatmulLaunch::measure() {
 double copyMicroseconds(Gpu &gpu, CUdeviceptr from, CUdeviceptr to, size_t bytes) {
   constexpr int kRuns = 11;
   const Driver &driver = gpu.driver();
-  const auto copy = [&] {
-    driver.check(driver.memcpyDtoDAsync(to, from, bytes, gpu.stream()), "tuning");
-  };
+  const auto copy = [&] { driver.check(driver.memcpyDtoDAsync(to, from, bytes, gpu.stream()), "tuning"); };
   copy();
   const TimedPair events(driver);
   std::vector<double> times;

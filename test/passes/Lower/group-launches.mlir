@@ -100,7 +100,7 @@ exec.function @conflicts {
 // -----
 
 // Launches of one kernel with few blocks: a row of blocks each, whose tensors are in a table. The third has a conflict on
-// its way, the fourth more blocks than leave room, so they stay.
+// its way, the fourth more blocks than leave room, so they stay. The largest live set is another one: of it plans tell.
 // CHECK-LABEL: gpu.module @kernels
 // CHECK: llvm.mlir.global internal constant @copies0_2_of_k_sum_table{{[0-9]}}(dense<[0, 1024, 512, 1280]> : tensor<4xi64>)
 // CHECK: gpu.func @copies0_2_of_k_sum(%[[ALL:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 32, 1, 1>}
@@ -126,13 +126,14 @@ gpu.module @kernels {
 exec.arena 4096 persistent 0 align 256
 exec.function @sums {
   %a = exec.buffer "a" at 0 size 32 live[0, 2] tensor<8xf32>
+  %most = exec.buffer "most" at 2048 size 2048 live[0, 0] tensor<512xf32>
   %b = exec.buffer "b" at 512 size 32 live[1, 3] tensor<8xf32>
   %sa = exec.buffer "sa" at 1024 size 4 live[2, 7] tensor<f32> binds [#train.binding<output "sa">]
   %sb = exec.buffer "sb" at 1280 size 4 live[3, 7] tensor<f32> binds [#train.binding<output "sb">]
   %c = exec.buffer "c" at 0 size 32 live[4, 6] tensor<8xf32>
   %sc = exec.buffer "sc" at 1536 size 4 live[5, 7] tensor<f32> binds [#train.binding<output "sc">]
   %sd = exec.buffer "sd" at 1792 size 4 live[6, 7] tensor<f32> binds [#train.binding<output "sd">]
-  exec.launch "make" reads() writes(%a) iterations 0 grain 1 stream 0 types [] -> [tensor<8xf32>]
+  exec.launch "make" reads() writes(%a, %most) iterations 0 grain 1 stream 0 types [] -> [tensor<8xf32>, tensor<512xf32>]
   exec.launch "make" reads() writes(%b) iterations 0 grain 1 stream 0 types [] -> [tensor<8xf32>]
   exec.launch "k_sum" reads(%a) writes(%sa) iterations 0 grain 1 stream 0 types [tensor<8xf32>] -> [tensor<f32>] {kernels = [{block = array<i64: 32, 1, 1>, grid = array<i64: 4, 1, 1>, name = "k_sum", operands = [0, 1]}]}
   exec.launch "k_sum" reads(%b) writes(%sb) iterations 0 grain 1 stream 0 types [tensor<8xf32>] -> [tensor<f32>] {kernels = [{block = array<i64: 32, 1, 1>, grid = array<i64: 4, 1, 1>, name = "k_sum", operands = [0, 1]}]}

@@ -32,11 +32,11 @@ exec.function @step kind #train.kind<step> {
   exec.launch library "onnx.MatMul" reads(%x) writes(%y) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
   // CHECK-NEXT: exec.launch library "onnx.MatMul" {{.*}} stream 0 waits [1] records 2 types
   exec.launch library "onnx.MatMul" reads(%y) writes(%z, %p) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>, tensor<16xf32>]
-  // CHECK-NEXT: exec.launch "sum" {{.*}} stream 5 waits [2] types
+  // CHECK-NEXT: exec.launch "sum" {{.*}} stream 5 waits [2] records 3 types
   exec.launch "sum" reads(%p) writes(%s) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
   // CHECK-NEXT: exec.launch library "onnx.MatMul" {{.*}} stream 0 types
   exec.launch library "onnx.MatMul" reads(%z) writes(%y) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
-  // CHECK-NEXT: exec.launch "update" {{.*}} stream 0
+  // CHECK-NEXT: exec.launch "update" {{.*}} stream 0 waits [3] types
   exec.launch "update" reads(%b, %s) writes(%b) iterations 1 grain 1 stream 0 types [tensor<16xf32>, tensor<16xf32>] -> [tensor<16xf32>]
 }
 

@@ -1,6 +1,6 @@
-// RUN: kedge-opt %s --split-input-file --pass-pipeline="builtin.module(func.func(kedge-join-partial-sums))" --kedge-statistics 2> %t.err | FileCheck %s
+// RUN: kedge-opt %s --split-input-file --kedge-join-partial-sums --kedge-statistics 2> %t.err | FileCheck %s
 // RUN: FileCheck %s --check-prefix=STATISTICS < %t.err
-// RUN: kedge-opt %s --split-input-file --pass-pipeline="builtin.module(func.func(kedge-join-partial-sums{held=300}))" | FileCheck %s --check-prefix=HELD
+// RUN: kedge-opt %s --split-input-file --kedge-join-partial-sums=held=300 | FileCheck %s --check-prefix=HELD
 // STATISTICS: 3 kedge-join-partial-sums joins moved
 
 #all = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
@@ -41,8 +41,8 @@ func.func @step(%x: tensor<2x32x8xf32>, %y: tensor<2x32x8xf32>, %z: tensor<2x32x
     sched.yield %0 : f32
   } : (tensor<2x2x8xf32>) -> tensor<8xf32>
   %newa = sched.cluster domain [8] reduced [] (%wa, %sa) maps [#one, #one] -> [#one] {
-  ^bb0(%a: f32, %b: f32):
-    %0 = arith.subf %a, %b : f32
+  ^bb0(%old: f32, %g: f32):
+    %0 = arith.subf %old, %g : f32
     sched.yield %0 : f32
   } : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   %b, %pb = sched.cluster domain [2, 32, 8] reduced [] (%y) maps [#all] -> [#all, #blocks] {
@@ -99,7 +99,7 @@ func.func @stays(%x: tensor<2x32x8xf32>, %y: tensor<2x32x8xf32>, %z: tensor<2x32
     %0 = sched.reduce add %v : f32
     sched.yield %0 : f32
   } : (tensor<2x2x8xf32>) -> tensor<8xf32>
-  %product = sched.library "onnx.MatMul"(%sa, %m) : (tensor<8xf32>, tensor<8x8xf32>) -> tensor<8xf32>
+  %product = sched.library "onnx.MatMul"(%sa, %m) {transA = false, transB = false} : (tensor<8xf32>, tensor<8x8xf32>) -> tensor<8xf32>
   %b, %pb = sched.cluster domain [2, 32, 8] reduced [] (%y) maps [#all] -> [#all, #blocks] {
   ^bb0(%v: f32):
     %0 = math.tanh %v : f32

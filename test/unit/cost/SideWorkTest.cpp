@@ -11,8 +11,8 @@ using namespace kedge::analysis;
 
 namespace {
 
-/// A gradient, its update on the side, then two launches that take `seconds`, of which the last may wait for the
-/// update.
+/// A gradient, its update on the side, then two launches that take `seconds`, of which the last may wait for
+/// the update.
 SideWork workOf(const std::string &kind, std::vector<double> seconds, std::vector<WorkKind> kinds, bool waits,
                 int64_t accumulate = 1) {
   DialectRegistry registry;

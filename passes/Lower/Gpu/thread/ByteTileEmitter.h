@@ -1,7 +1,7 @@
 // The body of a GPU kernel that writes bytes as they lie and turned around: casts of matrices to 8-bit
 // floats.
 #pragma once
-#include "passes/Lower/Gpu/TileKernel.h"
+#include "passes/Lower/Gpu/thread/TileKernel.h"
 
 namespace kedge::lower::gpu {
 

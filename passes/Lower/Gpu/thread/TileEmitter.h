@@ -1,6 +1,6 @@
 // The body of a GPU kernel that turns tensors around in shared memory.
 #pragma once
-#include "passes/Lower/Gpu/TileKernel.h"
+#include "passes/Lower/Gpu/thread/TileKernel.h"
 
 namespace kedge::lower::gpu {
 

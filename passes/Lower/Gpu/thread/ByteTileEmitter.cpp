@@ -1,4 +1,4 @@
-#include "passes/Lower/Gpu/ByteTileEmitter.h"
+#include "passes/Lower/Gpu/thread/ByteTileEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/Lower/Gpu/GpuKernels.h"

@@ -1,4 +1,4 @@
-#include "passes/Lower/Gpu/TileEmitter.h"
+#include "passes/Lower/Gpu/thread/TileEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 
