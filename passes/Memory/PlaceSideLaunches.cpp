@@ -1,9 +1,8 @@
 #include "kedge/Dialect/Exec/LaunchBytes.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
-#include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "kedge/abi/Streams.h"
+#include "lib/Analysis/Products.h"
 #include "passes/Memory/Passes.h"
-#include "runtime/calls/LibraryWork.h"
 #include <vector>
 
 namespace kedge::memory {
@@ -12,6 +11,7 @@ namespace kedge::memory {
 
 namespace {
 using namespace mlir;
+using analysis::multiplies;
 
 /// A generated kernel: calls of libraries share workspaces that are no part of the plan, and keep their
 /// stream.
@@ -19,16 +19,6 @@ bool isKernel(exec::LaunchInterface op) {
   auto launch = dyn_cast<exec::LaunchOp>(*op);
   return launch && !launch.getLibrary() && !launch.getCollective() &&
          launch.getStream() == abi::kComputeStream;
-}
-
-/// What is bound by multiplications: its last wave leaves multiprocessors idle, and memory nearly so.
-bool multiplies(exec::LaunchInterface op) {
-  auto launch = dyn_cast<exec::LaunchOp>(*op);
-  if (!launch || !launch.getLibrary())
-    return false;
-  const std::string kernel = launch.getKernel().str();
-  return rt::calls::isMatmul(kernel) || rt::calls::isConvolution(kernel) ||
-         launch.calls<train::AttentionOp>() || launch.calls<train::AttentionGradOp>();
 }
 
 /// Of a step and not of what only reads parameters.

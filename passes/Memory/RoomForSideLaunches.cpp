@@ -9,9 +9,9 @@ namespace {
 /// Products beside which a kernel has time to run, where memory has room.
 constexpr int64_t kProducts = 2;
 
-class RoomMaker {
+class SideRoomMaker {
 public:
-  explicit RoomMaker(FunctionPlan &plan) : plan(plan), live(plan) {}
+  explicit SideRoomMaker(FunctionPlan &plan) : plan(plan), live(plan) {}
 
   int64_t run() {
     findProducts();
@@ -64,6 +64,6 @@ private:
 
 } // namespace
 
-int64_t makeRoomForSideLaunches(FunctionPlan &plan) { return RoomMaker(plan).run(); }
+int64_t makeRoomForSideLaunches(FunctionPlan &plan) { return SideRoomMaker(plan).run(); }
 
 } // namespace kedge::memory

@@ -300,7 +300,7 @@ void addLowerPipeline(OpPassManager &manager, const TargetOptions &target) {
   manager.addPass(lower::createEmitGpuKernels(kernels));
   manager.addPass(memory::createPlanMemory({target.threads, target.gpu && target.sideStream}));
   // Kernels of joined launches follow from where tensors lie.
-  manager.addPass(lower::createGroupLaunches());
+  manager.addPass(lower::createGroupLaunches({target.sideStream ? 1 : 0}));
   if (target.dependentLaunches)
     manager.addPass(lower::createLaunchDependents());
   addPlacement(manager, target);

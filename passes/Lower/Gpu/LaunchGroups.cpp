@@ -3,6 +3,7 @@
 #include "kedge/Dialect/Exec/Lifetimes.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/abi/Streams.h"
+#include "lib/Analysis/Products.h"
 #include "lib/Analysis/StepCost.h"
 #include "passes/Lower/Gpu/FlatKernels.h"
 #include "passes/Lower/Gpu/KernelCopies.h"
@@ -110,11 +111,13 @@ private:
 
 class Grouping {
 public:
-  Grouping(exec::FunctionOp function, mlir::gpu::GPUModuleOp kernels, llvm::StringSet<> &unused)
-      : function(function), kernels(kernels), unused(unused), load(function) {
+  Grouping(exec::FunctionOp function, mlir::gpu::GPUModuleOp kernels, int64_t beside,
+           llvm::StringSet<> &unused)
+      : function(function), kernels(kernels), beside(beside), unused(unused), load(function) {
     for (auto launch : function.getBody().getOps<exec::LaunchInterface>()) {
       numbers[launch] = static_cast<int64_t>(steps.size());
       steps.emplace_back(launch);
+      multiplies.push_back(analysis::multiplies(launch));
     }
   }
 
@@ -152,11 +155,32 @@ private:
                   : "";
   }
 
+  /// The last launch up to which what stands at `at` must be free to run: the `beside`-th product behind it.
+  size_t reachOf(size_t at) const {
+    int64_t products = 0;
+    for (size_t next = at + 1; beside > 0 && next < steps.size(); ++next)
+      if (!steps[next].launches.empty() && (products += multiplies[next]) == beside)
+        return next;
+    return at;
+  }
+
+  bool conflicts(size_t step, size_t first, size_t last) const {
+    for (size_t at = first; at <= last; ++at)
+      if (!steps[at].launches.empty() && steps[at].bytes.conflictsWith(steps[step].bytes))
+        return true;
+    return false;
+  }
+
+  /// Whether a step can run beside the products that follow `at`.
+  bool isFreeBehind(size_t step, size_t at) const {
+    const size_t reach = reachOf(at);
+    return reach > at && !conflicts(step, at + 1, reach);
+  }
+
+  /// What can run beside products stays so.
   bool mayMove(size_t from, size_t to) const {
-    for (size_t at = from + 1; at <= to; ++at)
-      if (!steps[at].launches.empty() && steps[at].bytes.conflictsWith(steps[from].bytes))
-        return false;
-    return true;
+    return !conflicts(from, from + 1, to) &&
+           (!isFreeBehind(from, from) || (isFreeBehind(from, to) && isFreeBehind(to, to)));
   }
 
   /// Lifetimes count launches. A launch that joined others runs where the last of them stood.
@@ -282,9 +306,11 @@ private:
 
   exec::FunctionOp function;
   mlir::gpu::GPUModuleOp kernels;
+  int64_t beside;            ///< products that a group can run beside
   llvm::StringSet<> &unused; ///< kernels of launches that are gone
   Load load;
   std::vector<Step> steps;
+  std::vector<bool> multiplies; ///< by step
   llvm::DenseMap<Operation *, int64_t> numbers; ///< of launches, before any joins others
   GroupCounts counts;
 };
@@ -298,13 +324,14 @@ bool hasEvents(exec::FunctionOp function) {
 
 } // namespace
 
-GroupCounts kedge::lower::gpu::groupLaunches(ModuleOp schedule, mlir::gpu::GPUModuleOp kernels) {
+GroupCounts kedge::lower::gpu::groupLaunches(ModuleOp schedule, mlir::gpu::GPUModuleOp kernels,
+                                             int64_t beside) {
   GroupCounts counts;
   llvm::StringSet<> unused;
   for (auto function : schedule.getOps<exec::FunctionOp>()) {
     if (hasEvents(function))
       continue;
-    GroupCounts joined = Grouping(function, kernels, unused).run();
+    GroupCounts joined = Grouping(function, kernels, beside, unused).run();
     counts.launches += joined.launches;
     counts.groups += joined.groups;
   }
