@@ -29,11 +29,12 @@ public:
     double now = 0;
     for (std::vector<size_t> running = startable(); !running.empty(); running = startable()) {
       double next = std::numeric_limits<double>::max();
+      std::vector<double> speeds; // of all, before the first of them is done
       for (size_t launch : running)
-        if (const double speed = speedOf(launch, running); speed > 0)
-          next = std::min(next, left[launch] / speed);
-      for (size_t launch : running)
-        advance(launch, next * speedOf(launch, running));
+        if (speeds.push_back(speedOf(launch, running)); speeds.back() > 0)
+          next = std::min(next, left[launch] / speeds.back());
+      for (auto [launch, speed] : llvm::zip(running, speeds))
+        advance(launch, next * speed);
       now += next;
     }
     return now;

@@ -17,6 +17,23 @@ bool kedge::lower::gpu::hasOneRowOfBlocks(mlir::gpu::GPUFuncOp kernel, ArrayRef<
               .wasInterrupted();
 }
 
+/// Shared memory and tables of its own: modules are cut into kernels, with what belongs to each.
+static void ownGlobals(mlir::gpu::GPUModuleOp module, mlir::gpu::GPUFuncOp function) {
+  llvm::StringMap<std::string> own;
+  function.walk([&](LLVM::AddressOfOp address) {
+    if (address.getGlobalName().starts_with(function.getName()))
+      return;
+    auto [entry, isNew] = own.try_emplace(address.getGlobalName());
+    if (isNew) {
+      entry->second = function.getName().str() + "_own" + std::to_string(own.size() - 1);
+      Operation *copy =
+          OpBuilder(function).clone(*module.lookupSymbol<LLVM::GlobalOp>(address.getGlobalName()));
+      cast<LLVM::GlobalOp>(copy).setSymName(entry->second);
+    }
+    address.setGlobalName(entry->second);
+  });
+}
+
 KernelLaunch kedge::lower::gpu::emitCopies(mlir::gpu::GPUFuncOp kernel, ArrayRef<SmallVector<int64_t>> sets,
                                            std::array<int64_t, 3> grid, std::array<int64_t, 3> block) {
   auto module = kernel->getParentOfType<mlir::gpu::GPUModuleOp>();
@@ -51,5 +68,6 @@ KernelLaunch kedge::lower::gpu::emitCopies(mlir::gpu::GPUFuncOp kernel, ArrayRef
                                     ArrayRef<LLVM::GEPArg>{k.load(table, set * width + operand).value}));
   for (Operation &op : kernel.getBody().front())
     b.clone(op, mapping);
+  ownGlobals(module, function);
   return launch;
 }

@@ -1,8 +1,8 @@
 // RUN: kedge-opt %s --kedge-place-side-launches --kedge-place-copies --kedge-check-memory --kedge-statistics 2> %t.err | FileCheck %s
 // RUN: FileCheck %s --check-prefix=STATISTICS < %t.err
 // RUN: kedge-opt %s --kedge-place-side-launches=beside=2 --kedge-place-copies --kedge-check-memory | FileCheck %s --check-prefix=TWO
+// STATISTICS: 4 kedge-place-copies waits
 // STATISTICS: 2 kedge-place-side-launches launches moved
-// STATISTICS: 3 kedge-place-copies waits
 
 // The update of w runs beside the first product; the second one takes the gradient's bytes, and waits for it. So does
 // the sum of the bias' gradient, whose reader is on its stream, too. The last update has nothing beside it. Products are
