@@ -233,7 +233,7 @@ def GroupLaunches : KedgePass<"kedge-group-launches", "mlir::ModuleOp"> {
   let statistics = [Counter<"launches grouped", "launches that run in one kernel with others">,
                     Counter<"groups", "kernels of several launches">];
   let options = [Option<"beside", "beside", "int64_t", "0",
-                        "Products that a group can run beside (kedge-place-side-launches), where so many follow">];
+                        "Products that run at the same time as a group (kedge-place-side-launches), where so many follow">];
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect", "mlir::arith::ArithDialect",
                            "mlir::gpu::GPUDialect", "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
 }

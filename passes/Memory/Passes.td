@@ -99,7 +99,7 @@ def PlanMemory : KedgePass<"kedge-plan-memory", "mlir::ModuleOp"> {
                     Counter<"buffers reused in place", "results that take an operand's bytes">,
                     Counter<"bytes over the largest live set", "what packing wastes">,
                     Counter<"buffers with room for collectives", "reserved from the collective's start to its wait">,
-                    Counter<"buffers with room for side launches", "reserved while kernels beside products may run">,
+                    Counter<"buffers with room for side launches", "reserved while kernels may run at the same time as products">,
                     Counter<"buffers with room for copies", "reserved for a copy to or from the host">];
   let options = [Option<"threads", "threads", "int", "0", "threads that library workspaces are sized for (0: this machine's cores)">,
                  Option<"side", "side", "bool", "false", "time for kernels beside products, where memory has room">];

@@ -116,7 +116,7 @@ def SumColumns : KedgePass<"kedge-sum-columns", "mlir::func::FuncOp"> {
 }
 
 def JoinPartialSums : KedgePass<"kedge-join-partial-sums", "mlir::func::FuncOp"> {
-  let summary = "Let the sums of several kernels' partial sums stand together, for one launch";
+  let summary = "Let the sums of several kernels' partial sums follow each other, for one launch";
   let description = [{
     For GPUs, on level 3, behind kedge-place-updates. kedge-sum-columns leaves a short launch behind each kernel of rows: it adds
     up the sums of blocks. Equal ones wait for each other, as long as no more than `held` bytes of partial sums do:
@@ -165,7 +165,7 @@ def JoinPartialSums : KedgePass<"kedge-join-partial-sums", "mlir::func::FuncOp">
       ...
     ```
   }];
-  let statistics = [Counter<"joins moved", "sums of partial sums that stand beside a later one">];
+  let statistics = [Counter<"joins moved", "sums of partial sums that wait for a later one">];
   let options = [Option<"held", "held", "int64_t", "16777216", "Bytes of partial sums that wait, at most.">];
   let dependentDialects = ["kedge::sched::SchedDialect"];
 }

@@ -308,7 +308,7 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
       "of the program, which need no cuDNN");
   flags.onOff("--side-stream", o.machine.sideStream,
               "on (the default) or off: with --target cuda, updates, sums of partial sums and what else "
-              "products do not wait for run on a stream of least priority beside them");
+              "products do not wait for run on a stream of least priority at the same time");
   flags.onOff("--dependent-launch", o.machine.dependentLaunch,
               "on (the default) or off: with --target cuda from sm_90 on, a kernel is started while the one "
               "before it ends, and waits for that itself");
