@@ -51,7 +51,7 @@ struct MachineOptions {
   std::string target = "cpu"; ///< or cuda, with an architecture or without
   lower::Convolutions convolution = lower::Convolutions::Auto;
   bool sideStream = true, dependentLaunch = true, geluSums = true; ///< of a GPU
-  std::vector<std::string> cpus; ///< --cpu; empty: this machine's
+  std::vector<std::string> cpus;                                   ///< --cpu; empty: this machine's
   CLibrary libc = CLibrary::Shared;
   std::string link; ///< --link; empty: as the device says
 };

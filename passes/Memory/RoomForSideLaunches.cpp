@@ -57,7 +57,7 @@ private:
 
   FunctionPlan &plan;
   LiveBytes live;
-  std::vector<int64_t> beside;              ///< launches
+  std::vector<int64_t> beside;            ///< launches
   llvm::DenseMap<int64_t, int64_t> until; ///< by launch
   int64_t changed = 0;
 };

@@ -81,13 +81,13 @@ struct AdapterOptions {
 struct TargetOptions {
   bool gpu = false;
   lower::Convolutions convolutions = lower::Convolutions::Auto;
-  int threads = 0;              ///< that library workspaces are sized for
-  bool keepsGathered = false;   ///< what ranks gathered stays until a budget says otherwise
-  bool overlapsTensor = true;   ///< what is sent along `tensor` runs under products
-  bool hopper = false;          ///< has the instructions of sm_90a
-  bool movesParameters = false; ///< to host memory: each is fetched where it is read first
-  std::string device;           ///< whose predicted times tell under which; empty: this machine
-  bool sideStream = true;       ///< of least priority, for what products do not wait for
+  int threads = 0;                ///< that library workspaces are sized for
+  bool keepsGathered = false;     ///< what ranks gathered stays until a budget says otherwise
+  bool overlapsTensor = true;     ///< what is sent along `tensor` runs under products
+  bool hopper = false;            ///< has the instructions of sm_90a
+  bool movesParameters = false;   ///< to host memory: each is fetched where it is read first
+  std::string device;             ///< whose predicted times tell under which; empty: this machine
+  bool sideStream = true;         ///< of least priority, for what products do not wait for
   bool dependentLaunches = false; ///< kernels wait for those before them themselves (sm_90)
   bool geluSums = true;           ///< gradients of biases before GELU are summed with GELU's derivative
 };

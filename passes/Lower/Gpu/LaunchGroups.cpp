@@ -84,8 +84,8 @@ public:
     most = *llvm::max_element(bytes);
   }
 
-  /// Whether the largest set of all, of which plans tell, is another one and stays it when `launches`, at `from`
-  /// or before, move to `to`. Then what they read lives until there.
+  /// Whether the largest set of all, of which plans tell, is another one and stays it when `launches`, at
+  /// `from` or before, move to `to`. Then what they read lives until there.
   bool takes(ArrayRef<exec::LaunchInterface> launches, int64_t from, int64_t to) {
     std::vector<int64_t> longer = bytes;
     for (exec::LaunchInterface launch : launches)
@@ -139,7 +139,8 @@ private:
         continue;
       auto [entry, isNew] = last.try_emplace(kind, at);
       if (!isNew && mayMove(entry->second, at) &&
-          (StringRef(kind).starts_with(kFlat) || load.takes(steps[entry->second].launches, entry->second, at)))
+          (StringRef(kind).starts_with(kFlat) ||
+           load.takes(steps[entry->second].launches, entry->second, at)))
         steps[at].take(steps[entry->second]);
       entry->second = at;
     }
@@ -310,7 +311,7 @@ private:
   llvm::StringSet<> &unused; ///< kernels of launches that are gone
   Load load;
   std::vector<Step> steps;
-  std::vector<bool> multiplies; ///< by step
+  std::vector<bool> multiplies;                 ///< by step
   llvm::DenseMap<Operation *, int64_t> numbers; ///< of launches, before any joins others
   GroupCounts counts;
 };

@@ -15,8 +15,8 @@ struct GroupCounts {
 /// down to the next of its kind, where no launch between touches what it writes or writes what it reads.
 /// Offsets stay, so the arena does; lifetimes are numbered anew. Flat functions and kernels that only joined
 /// launches ran are erased.
-/// With `beside`, so many products follow a group before a launch that must wait for it, if that many follow at
-/// all: single launches that can run beside them stay single.
+/// With `beside`, so many products follow a group before a launch that must wait for it, if that many follow
+/// at all: single launches that can run beside them stay single.
 GroupCounts groupLaunches(mlir::ModuleOp schedule, mlir::gpu::GPUModuleOp kernels, int64_t beside = 0);
 
 /// The launch table's entry of a kernel (include/kedge/abi/program.md).
