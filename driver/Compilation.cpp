@@ -202,8 +202,8 @@ void Compilation::schedule(const ValueChooser &choose) {
 }
 
 void Compilation::toExec(bool withKernels) {
-  const bool numbers =
-      !options.output.launchFile.empty() || options.model.ranks.front() > 1 || tracesLaunches;
+  const bool numbers = !options.output.launchFile.empty() || options.model.ranks.front() > 1 ||
+                       options.onGpu() || tracesLaunches;
   if (numbers)
     analysis::markLaunches(*ir);
   run(Phase::Exec, withKernels);

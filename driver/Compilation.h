@@ -86,6 +86,7 @@ private:
   void checkSameBits(mlir::func::FuncOp training) const;
   void addMesh(nlohmann::json &report) const;
   void addCommunication(nlohmann::json &report);
+  void addSideWork(nlohmann::json &report);
 
   const CompileOptions &options;
   mlir::MLIRContext context;

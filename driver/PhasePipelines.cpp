@@ -1,5 +1,6 @@
 #include "driver/PhasePipelines.h"
 #include "driver/options/StepOptions.h"
+#include "driver/program/GpuTarget.h"
 #include "lib/Support/Error.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -78,7 +79,10 @@ pipelines::TargetOptions PhasePipelines::target() const {
           options.tensorOverlap != mesh::Overlap::Off,
           options.machine.target == "cuda:sm_90a",
           options.memory.offloads(OffloadKind::Params),
-          options.deviceName()};
+          options.deviceName(),
+          options.machine.sideStream,
+          hasDependentLaunches(options.machine),
+          options.machine.geluSums};
 }
 
 /// Of a loss beside a reference, which is the model with adapters off.
@@ -124,7 +128,7 @@ void PhasePipelines::buildOwn(Phase phase, bool withKernels, OpPassManager &mana
     return addRematerialization(manager);
   case Phase::Exec:
     return withKernels ? pipelines::addLowerPipeline(manager, target())
-                       : pipelines::addMemoryPipeline(manager, rt::physicalCores());
+                       : pipelines::addMemoryPipeline(manager, target());
   }
 }
 

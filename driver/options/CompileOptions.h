@@ -50,7 +50,8 @@ struct RunDefaults {
 struct MachineOptions {
   std::string target = "cpu"; ///< or cuda, with an architecture or without
   lower::Convolutions convolution = lower::Convolutions::Auto;
-  std::vector<std::string> cpus; ///< --cpu; empty: this machine's
+  bool sideStream = true, dependentLaunch = true, geluSums = true; ///< of a GPU
+  std::vector<std::string> cpus;                                   ///< --cpu; empty: this machine's
   CLibrary libc = CLibrary::Shared;
   std::string link; ///< --link; empty: as the device says
 };

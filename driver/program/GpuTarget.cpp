@@ -1,4 +1,5 @@
 #include "driver/program/GpuTarget.h"
+#include "driver/options/CompileOptions.h"
 #include "lib/Support/Error.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -23,6 +24,16 @@ std::string architectureOf(const std::string &target) {
     fail("--target {}: unknown target, expected cpu or cuda:ARCH with ARCH one of {}", target,
          fmt::join(known, ", "));
   return arch;
+}
+
+bool startsDependents(const std::string &arch) {
+  constexpr int kFirst = 90;
+  return std::atoi(arch.c_str() + std::string_view("sm_").size()) >= kFirst;
+}
+
+bool hasDependentLaunches(const MachineOptions &machine) {
+  return machine.dependentLaunch && machine.target != "cpu" &&
+         startsDependents(architectureOf(machine.target));
 }
 
 std::string ptxText(const lower::gpu::GpuCode &code, const std::string &arch) {

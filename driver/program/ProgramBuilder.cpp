@@ -137,6 +137,8 @@ nlohmann::json ProgramBuilder::gpuTarget(std::vector<uint8_t> &data) {
   if (!code.note.empty() && !options.isTrial())
     note("{}", code.note);
   nlohmann::json target = {{key::kind, "cuda"}, {key::arch, arch}};
+  if (hasDependentLaunches(options.machine))
+    target[key::dependentLaunches] = true;
   const auto add = [&](const char *key, llvm::StringRef bytes) {
     if (bytes.empty())
       return;

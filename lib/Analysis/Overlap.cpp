@@ -1,6 +1,7 @@
 #include "lib/Analysis/Overlap.h"
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/abi/Streams.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -21,7 +22,8 @@ double endOf(exec::FunctionOp function, ArrayRef<ScheduledLaunch> launches, bool
   size_t at = 0;
   for (auto launch : function.getBody().getOps<exec::LaunchInterface>()) {
     const double seconds = sends || !isCollective(launch) ? launches[at].seconds : 0;
-    double &clock = streams[launch.getStream()];
+    const uint64_t stream = launch.getStream();
+    double &clock = streams[stream == abi::kSideStream ? uint64_t(abi::kComputeStream) : stream];
     for (int64_t event : launch.getWaits().value_or(ArrayRef<int64_t>()))
       clock = std::max(clock, events[event]);
     clock += seconds;

@@ -10,7 +10,8 @@ struct StepOverlap {
 };
 
 /// Simulates the streams of a level-4 module. A launch takes its predicted seconds. It starts after the
-/// launches before it in its stream and after those whose events it waits for. `launches`: the result of
+/// launches before it in its stream and after those whose events it waits for; the side stream is part of the
+/// first here, so that what is hidden behind communication is not counted twice. `launches`: the result of
 /// launchesAsRun.
 StepOverlap overlapOf(mlir::ModuleOp module, const std::vector<ScheduledLaunch> &launches,
                       int64_t accumulate);

@@ -130,6 +130,7 @@ std::vector<ScheduledLaunch> launchesAsRun(ModuleOp module, const std::vector<Sc
         one.lastReads = reads->second;
       one.index = index++;
       one.kernel = launch.getKernel().str();
+      one.stream = launch.getStream();
       one.place = placeText(launch);
       auto rows = dyn_cast_or_null<DenseI64ArrayAttr>(launch->removeAttr(RowsNote::getNameStr()));
       for (int64_t row : rows ? rows.asArrayRef() : ArrayRef<int64_t>()) {
@@ -154,12 +155,12 @@ StepCost stepCost(const std::vector<ScheduledLaunch> &launches, int64_t accumula
 
 std::string launchTable(const std::vector<ScheduledLaunch> &launches) {
   std::string table = "function,launch,kernel,kind,flops,special_functions,bytes_read,bytes_written,extent,"
-                      "seconds,place,last_reads\n";
+                      "seconds,place,last_reads,stream\n";
   for (const ScheduledLaunch &launch : launches)
-    table += fmt::format("{},{},{},{},{},{},{},{},{},{},\"{}\",\"{}\"\n", launch.function, launch.index,
+    table += fmt::format("{},{},{},{},{},{},{},{},{},{},\"{}\",\"{}\",{}\n", launch.function, launch.index,
                          launch.kernel, nameOf(launch.cost.kind), launch.cost.flops,
                          launch.cost.specialFunctions, launch.cost.bytesRead, launch.cost.bytesWritten,
-                         launch.cost.extent, launch.seconds, launch.place, launch.lastReads);
+                         launch.cost.extent, launch.seconds, launch.place, launch.lastReads, launch.stream);
   return table;
 }
 

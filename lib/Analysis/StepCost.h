@@ -20,6 +20,7 @@ struct ScheduledLaunch {
   std::optional<train::FunctionKind> kind = std::nullopt; ///< kind of the function
   std::vector<int64_t> rows = {}; ///< of launchesOf, those that it was made of; by launchesAsRun
   std::string lastReads = {};     ///< names of the values that no later launch uses; by launchesAsRun
+  uint64_t stream = 0;            ///< include/kedge/abi/Streams.h; by launchesAsRun
 };
 
 /// The launches of all functions of a level-3 module, in order.

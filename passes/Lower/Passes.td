@@ -185,13 +185,14 @@ def NoteWorkspaces : KedgePass<"kedge-note-workspaces", "mlir::ModuleOp"> {
 }
 
 def GroupLaunches : KedgePass<"kedge-group-launches", "mlir::ModuleOp"> {
-  let summary = "One GPU launch for updates that compute the same on tensors of any size";
+  let summary = "One GPU launch for updates that compute the same on tensors of any size, or for small launches of one kernel";
   let description = [{
     Needs level 4 with its gpu.module, before kedge-place-copies. A launch of a flat cluster has the attribute
     `flat = {function, elements}`: this function of the gpu.module computes the cluster's body for that many elements. All
     launches of one such function that write only states become one launch, at the place of the last. A launch takes part
     only if no launch between touches what it writes or writes what it reads. The kernel finds the tensors of a block in a table of element
-    counts and offsets in the arena. The offsets stay as planned, so the results have the same bits, and
+    counts and offsets in the arena. Launches of one kernel with few blocks, such as those that add up partial sums, become one
+    in the same way, a row of blocks each. The offsets stay as planned, so the results have the same bits, and
     kedge-check-memory accepts the module as before. Flat functions, and kernels that are no longer used, are erased.
 
     Example:
@@ -231,7 +232,41 @@ def GroupLaunches : KedgePass<"kedge-group-launches", "mlir::ModuleOp"> {
   }];
   let statistics = [Counter<"launches grouped", "launches that run in one kernel with others">,
                     Counter<"groups", "kernels of several launches">];
+  let options = [Option<"beside", "beside", "int64_t", "0",
+                        "Products that run at the same time as a group (kedge-place-side-launches), where so many follow">];
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect", "mlir::arith::ArithDialect",
                            "mlir::gpu::GPUDialect", "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
+}
+
+def LaunchDependents : KedgePass<"kedge-launch-dependents", "mlir::ModuleOp"> {
+  let summary = "GPU kernels may start while the one before them ends, and wait for it themselves";
+  let description = [{
+    For sm_90 and later, where a launch with the attribute of programmatic serialization is started early. Puts
+    griddepcontrol in front of all that a kernel does: the wait for the kernels before it, then the leave for the one behind
+    it to start. Its blocks come when all blocks of this one have started, and do nothing before this one is done. Without
+    the attribute at a launch, both do nothing.
+
+    Example:
+    ```mlir
+    gpu.module @kernels {
+      gpu.func @k0(%x: !llvm.ptr<1>) kernel {
+        %zero = arith.constant 0.0 : f32
+        llvm.store %zero, %x : f32, !llvm.ptr<1>
+        gpu.return
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    gpu.module @kernels {
+      gpu.func @k0(%x: !llvm.ptr<1>) kernel {
+        nvvm.griddepcontrol wait
+        nvvm.griddepcontrol launch_dependents
+        ...
+        llvm.store ...
+    ```
+  }];
+  let statistics = [Counter<"kernels", "kernels that wait for those before them">];
+  let dependentDialects = ["mlir::NVVM::NVVMDialect"];
 }
 #endif

@@ -61,6 +61,9 @@ planFunction(mlir::func::FuncOp function, ConstantTable &constants,
 /// lives on until a launch takes what they make; what a gather of states fills is free from the collective
 /// before it on. How many buffers that are.
 int64_t makeRoomForCollectives(FunctionPlan &plan);
+/// Time for kernels beside products (kedge-place-side-launches), in the same way: what they read, and their
+/// scratch, lives on for two products.
+int64_t makeRoomForSideLaunches(FunctionPlan &plan);
 /// Copies between the arenas that run while launches compute: on a CPU those to and from files alone.
 enum class CopiesAside { OfFiles, All };
 /// The same for these copies: `bytes` of them, in each direction, may be under way while launches run.

@@ -99,8 +99,50 @@ def PlanMemory : KedgePass<"kedge-plan-memory", "mlir::ModuleOp"> {
                     Counter<"buffers reused in place", "results that take an operand's bytes">,
                     Counter<"bytes over the largest live set", "what packing wastes">,
                     Counter<"buffers with room for collectives", "reserved from the collective's start to its wait">,
+                    Counter<"buffers with room for side launches", "reserved while kernels may run at the same time as products">,
                     Counter<"buffers with room for copies", "reserved for a copy to or from the host">];
-  let options = [Option<"threads", "threads", "int", "0", "threads that library workspaces are sized for (0: this machine's cores)">];
+  let options = [Option<"threads", "threads", "int", "0", "threads that library workspaces are sized for (0: this machine's cores)">,
+                 Option<"side", "side", "bool", "false", "time for kernels beside products, where memory has room">];
+  let dependentDialects = ["kedge::exec::ExecDialect"];
+}
+
+def PlaceSideLaunches : KedgePass<"kedge-place-side-launches", "mlir::ModuleOp"> {
+  let summary = "Give kernels that nothing waits for at once a GPU's stream of least priority";
+  let description = [{
+    Needs the plan of kedge-plan-memory and keeps it. Runs before kedge-place-copies, which places the waits.
+
+    In the functions of a step, a generated kernel goes to stream 5 if no later product needs its results, and at least
+    `beside` products, convolutions or attentions follow on stream 0 before the first launch that touches a byte
+    that it writes, or writes one that it touches: updates of parameters, sums of partial sums, sums of biases' gradients
+    and of squares. A GPU runs such a kernel where a product leaves multiprocessors idle. Calls of libraries stay: they
+    have workspaces outside of the plan. No launch moves in the list, so a runtime without streams does as before.
+
+    Example:
+    ```mlir
+    exec.arena 256 persistent 64 align 64
+    train.state parameter @w tensor<16xf32>
+    exec.function @step kind #train.kind<step> {
+      %w = exec.buffer "w" at 0 size 64 live [-1, 3] tensor<16xf32> state @w
+      %g = exec.buffer "g" at 64 size 64 live [0, 1] tensor<16xf32>
+      %x = exec.buffer "x" at 128 size 64 live [0, 2] tensor<16xf32>
+      %y = exec.buffer "y" at 192 size 64 live [2, 3] tensor<16xf32> binds [#train.binding<output "y">]
+      exec.launch "gradient" reads() writes(%g, %x) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>, tensor<16xf32>]
+      exec.launch "update" reads(%w, %g) writes(%w) iterations 1 grain 1 stream 0 types [tensor<16xf32>, tensor<16xf32>] -> [tensor<16xf32>]
+      exec.launch library "onnx.MatMul" reads(%x) writes(%y) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+    }
+    ```
+    becomes
+    ```mlir
+    exec.function @step kind <step> {
+      ...
+      exec.launch "gradient" ... stream 0 ...
+      exec.launch "update" ... stream 5 ...
+      exec.launch library "onnx.MatMul" ... stream 0 ...
+    }
+    ```
+  }];
+  let options = [Option<"beside", "beside", "int64_t", "1", "products that may run at the same time, at least">];
+  let statistics = [Counter<"launches moved", "kernels on the stream of least priority">];
   let dependentDialects = ["kedge::exec::ExecDialect"];
 }
 
@@ -116,7 +158,8 @@ def PlaceCopies : KedgePass<"kedge-place-copies", "mlir::ModuleOp"> {
 
     Then each launch waits for the latest launch of another stream that touches the same bytes, unless that is known to be
     done. So the first launch that reuses the source's bytes, or reads the copy, waits for a copy to host memory. The bytes
-    that a copy touches count as live until then. Without copies and collectives nothing changes.
+    that a copy touches count as live until then. Kernels of stream 5 (kedge-place-side-launches) are waited for in the same
+    way. Without copies, collectives and such kernels nothing changes.
 
     Example:
     ```mlir

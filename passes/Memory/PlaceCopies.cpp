@@ -37,9 +37,12 @@ struct Launch {
     } else if (auto launch = cast<exec::LaunchOp>(*op); launch.getCollective()) {
       stream = memory::isTransfer(launch) ? abi::kTransferStream : abi::kRankStream;
       fetches = allPersistent(op.getReads()) && !llvm::any_of(op.getWrites(), isPersistent);
+    } else if (launch.getStream() == abi::kSideStream) {
+      stream = abi::kSideStream;
     }
   }
 
+  /// Or a kernel beside the others.
   bool isTransfer() const { return stream != abi::kComputeStream; }
   /// What keeps its order in the list. All of a rank's communication does: of that order it is proven that no
   /// ranks wait for each other.
@@ -119,10 +122,11 @@ public:
     numberEvents(waited);
   }
 
-  /// What a copy touches stays until the first launch that takes those bytes, which waits for it.
+  /// What a copy touches stays until the first launch that takes those bytes, which waits for it. Kernels
+  /// beside others change no lifetime: plans with kernels and without are the same.
   void holdBytesUntilTheWait() {
     for (int64_t at = 0; at < size(); ++at)
-      if (order[at].isTransfer())
+      if (order[at].isTransfer() && order[at].stream != abi::kSideStream)
         for (exec::BufferOp buffer :
              llvm::concat<exec::BufferOp>(order[at].sources(), order[at].destinations()))
           if (static_cast<int64_t>(buffer.getLast()) == at)

@@ -67,6 +67,8 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
 
   void giveTransfersTime(FunctionPlan &plan) {
     reserve(plan, "buffers with room for collectives", makeRoomForCollectives);
+    if (side)
+      reserve(plan, "buffers with room for side launches", makeRoomForSideLaunches);
     const CopiesAside which = target == TargetKind::Cpu ? CopiesAside::OfFiles : CopiesAside::All;
     for (const int64_t bytes : kBytesUnderWay)
       if (reserve(plan, "buffers with room for copies",

@@ -204,7 +204,7 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   if (target.gpu) {
     functions.addPass(schedule::createFuseAccumulation());
-    functions.addPass(schedule::createFuseGelu());
+    functions.addPass(schedule::createFuseGelu({target.geluSums}));
   } else {
     functions.addPass(schedule::createFuseGatherGradients());
     functions.addPass(schedule::createJoinProducts());
@@ -226,6 +226,8 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
     functions.addPass(schedule::createApproximateExponentials());
   }
   functions.addPass(schedule::createPlaceUpdates());
+  if (target.gpu && !target.movesParameters)
+    functions.addPass(schedule::createJoinPartialSums());
   if (!target.keepsGathered)
     functions.addPass(partition::createGatherAgain());
   functions.addPass(schedule::createDequantizeAgain()); // numbers its clones behind those
@@ -283,29 +285,33 @@ void addPricedPipeline(OpPassManager &manager, const ChooseRecomputeOptions &opt
   addInsertion(manager);
 }
 
-static void addPlacement(OpPassManager &manager) {
+static void addPlacement(OpPassManager &manager, const TargetOptions &target) {
+  if (target.gpu && target.sideStream)
+    manager.addPass(memory::createPlaceSideLaunches());
   manager.addPass(memory::createPlaceCopies());
   addChecks(manager);
 }
 
-void addMemoryPipeline(OpPassManager &manager, int threads) {
-  manager.addPass(memory::createPlanMemory({threads}));
-  addPlacement(manager);
+void addMemoryPipeline(OpPassManager &manager, const TargetOptions &target) {
+  manager.addPass(memory::createPlanMemory({target.threads, target.gpu && target.sideStream}));
+  addPlacement(manager, target);
 }
 
 void addLowerPipeline(OpPassManager &manager, const TargetOptions &target) {
   if (!target.gpu) {
     manager.addPass(lower::createEmitKernels());
-    return addMemoryPipeline(manager, target.threads);
+    return addMemoryPipeline(manager, target);
   }
   lower::EmitGpuKernelsOptions kernels;
   kernels.convolutions = target.convolutions;
   kernels.warpgroups = target.hopper;
   manager.addPass(lower::createEmitGpuKernels(kernels));
-  manager.addPass(memory::createPlanMemory({target.threads}));
+  manager.addPass(memory::createPlanMemory({target.threads, target.gpu && target.sideStream}));
   // Kernels of joined launches follow from where tensors lie.
-  manager.addPass(lower::createGroupLaunches());
-  addPlacement(manager);
+  manager.addPass(lower::createGroupLaunches({target.sideStream ? 1 : 0}));
+  if (target.dependentLaunches)
+    manager.addPass(lower::createLaunchDependents());
+  addPlacement(manager, target);
 }
 
 OwningOpRef<ModuleOp> takeKernels(ModuleOp lowered) {

@@ -86,12 +86,15 @@ struct AdapterOptions {
 struct TargetOptions {
   bool gpu = false;
   lower::Convolutions convolutions = lower::Convolutions::Auto;
-  int threads = 0;              ///< that library workspaces are sized for
-  bool keepsGathered = false;   ///< what ranks gathered stays until a budget says otherwise
-  bool overlapsTensor = true;   ///< what is sent along `tensor` runs under products
-  bool hopper = false;          ///< has the instructions of sm_90a
-  bool movesParameters = false; ///< to host memory: each is fetched where it is read first
-  std::string device;           ///< whose predicted times tell under which; empty: this machine
+  int threads = 0;                ///< that library workspaces are sized for
+  bool keepsGathered = false;     ///< what ranks gathered stays until a budget says otherwise
+  bool overlapsTensor = true;     ///< what is sent along `tensor` runs under products
+  bool hopper = false;            ///< has the instructions of sm_90a
+  bool movesParameters = false;   ///< to host memory: each is fetched where it is read first
+  std::string device;             ///< whose predicted times tell under which; empty: this machine
+  bool sideStream = true;         ///< of least priority, for what products do not wait for
+  bool dependentLaunches = false; ///< kernels wait for those before them themselves (sm_90)
+  bool geluSums = true;           ///< gradients of biases before GELU are summed with GELU's derivative
 };
 
 /// Level 1: composites back from primitives.
@@ -129,7 +132,7 @@ void addPricedPipeline(mlir::OpPassManager &manager, const ChooseRecomputeOption
 /// What holds for level 4, however it was made.
 void addChecks(mlir::OpPassManager &manager);
 /// Level 3 -> 4: one arena, copies beside the launches, all checked.
-void addMemoryPipeline(mlir::OpPassManager &manager, int threads);
+void addMemoryPipeline(mlir::OpPassManager &manager, const TargetOptions &target);
 /// The same with kernels, which stand in a module at the end; on a GPU, launches of equal updates are joined.
 void addLowerPipeline(mlir::OpPassManager &manager, const TargetOptions &target);
 

@@ -59,10 +59,11 @@ bool sumsRows(Operation *op) {
 }
 
 struct FuseGelu : impl::FuseGeluBase<FuseGelu> {
-  int64_t joined = 0, gradients = 0, sums = 0;
+  using Base::Base;
+  int64_t joined = 0, gradients = 0, joinedSums = 0;
 
   void run() override {
-    joined = gradients = sums = 0;
+    joined = gradients = joinedSums = 0;
     if (getOperation().isExternal())
       return;
     Block &block = getOperation().getBody().front();
@@ -74,7 +75,7 @@ struct FuseGelu : impl::FuseGeluBase<FuseGelu> {
         join(gradient);
     addStatistic("gelus joined", joined);
     addStatistic("gradients joined", gradients);
-    addStatistic("bias gradients joined", sums);
+    addStatistic("bias gradients joined", joinedSums);
   }
 
   static FusedProductOp create(OpBuilder &builder, Location loc, const Linear &product, TypeRange types,
@@ -110,7 +111,9 @@ struct FuseGelu : impl::FuseGeluBase<FuseGelu> {
     Linear product = productOf(dY);
     if (!product || product.bias || !dY.hasOneUse())
       return;
-    SmallVector<Operation *> rowSums = llvm::filter_to_vector(gradient->getUsers(), sumsRows);
+    SmallVector<Operation *> rowSums;
+    if (sums)
+      rowSums = llvm::filter_to_vector(gradient->getUsers(), sumsRows);
     PlacedBuilder builder(gradient);
     SmallVector<Type> types{dY.getType()};
     if (!rowSums.empty())
@@ -127,7 +130,7 @@ struct FuseGelu : impl::FuseGeluBase<FuseGelu> {
     gradient.erase();
     product.op->erase();
     ++gradients;
-    sums += !rowSums.empty();
+    joinedSums += !rowSums.empty();
   }
 };
 } // namespace

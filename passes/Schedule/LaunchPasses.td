@@ -115,6 +115,61 @@ def SumColumns : KedgePass<"kedge-sum-columns", "mlir::func::FuncOp"> {
   let dependentDialects = ["kedge::KedgeDialect", "kedge::sched::SchedDialect"];
 }
 
+def JoinPartialSums : KedgePass<"kedge-join-partial-sums", "mlir::func::FuncOp"> {
+  let summary = "Let the sums of several kernels' partial sums follow each other, for one launch";
+  let description = [{
+    For GPUs, on level 3, behind kedge-place-updates. kedge-sum-columns leaves a short launch behind each kernel of rows: it adds
+    up the sums of blocks. Equal ones wait for each other, as long as no more than `held` bytes of partial sums do:
+    they move to the place of the last, with the updates that read the sums in between. kedge-group-launches makes one
+    launch of them. Each sum keeps its order of terms, and so its bits. One stays where a product, a collective or a state
+    that is replaced in between stands in the way.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<2x32x8xf32>, %y: tensor<2x32x8xf32>) -> (tensor<2x32x8xf32>, tensor<8xf32>, tensor<2x32x8xf32>, tensor<8xf32>) {
+      %a, %pa = sched.cluster domain [2, 32, 8] reduced [] (%x) maps [affine_map<(d0, d1, d2) -> (d0, d1, d2)>] -> [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1 floordiv 16, d2)>] {
+      ^bb0(%v: f32):
+        %0 = math.tanh %v : f32
+        %1 = sched.sum %0 : f32
+        sched.yield %0, %1 : f32, f32
+      } : (tensor<2x32x8xf32>) -> (tensor<2x32x8xf32>, tensor<2x2x8xf32>)
+      %sa = sched.cluster domain [2, 2, 8] reduced [0, 1] (%pa) maps [affine_map<(d0, d1, d2) -> (d0, d1, d2)>] -> [affine_map<(d0, d1, d2) -> (d2)>] {
+      ^bb0(%v: f32):
+        %0 = sched.reduce add %v : f32
+        sched.yield %0 : f32
+      } : (tensor<2x2x8xf32>) -> tensor<8xf32>
+      %b, %pb = sched.cluster domain [2, 32, 8] reduced [] (%y) maps [affine_map<(d0, d1, d2) -> (d0, d1, d2)>] -> [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1 floordiv 16, d2)>] {
+      ^bb0(%v: f32):
+        %0 = math.tanh %v : f32
+        %1 = sched.sum %0 : f32
+        sched.yield %0, %1 : f32, f32
+      } : (tensor<2x32x8xf32>) -> (tensor<2x32x8xf32>, tensor<2x2x8xf32>)
+      %sb = sched.cluster domain [2, 2, 8] reduced [0, 1] (%pb) maps [affine_map<(d0, d1, d2) -> (d0, d1, d2)>] -> [affine_map<(d0, d1, d2) -> (d2)>] {
+      ^bb0(%v: f32):
+        %0 = sched.reduce add %v : f32
+        sched.yield %0 : f32
+      } : (tensor<2x2x8xf32>) -> tensor<8xf32>
+      return %a, %sa, %b, %sb : tensor<2x32x8xf32>, tensor<8xf32>, tensor<2x32x8xf32>, tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    ...
+      %0:2 = sched.cluster domain [2, 32, 8] ...
+      ...
+      %1:2 = sched.cluster domain [2, 32, 8] ...
+      ...
+      %2 = sched.cluster domain [2, 2, 8] reduced [0, 1](%0#1) ...
+      ...
+      %3 = sched.cluster domain [2, 2, 8] reduced [0, 1](%1#1) ...
+      ...
+    ```
+  }];
+  let statistics = [Counter<"joins moved", "sums of partial sums that wait for a later one">];
+  let options = [Option<"held", "held", "int64_t", "16777216", "Bytes of partial sums that wait, at most.">];
+  let dependentDialects = ["kedge::sched::SchedDialect"];
+}
+
 def JoinMaxima : KedgePass<"kedge-join-maxima", "mlir::func::FuncOp"> {
   let summary = "Find the maxima of weights of equal shape in one kernel";
   let description = [{

@@ -133,7 +133,8 @@ def FuseGelu : KedgePass<"kedge-fuse-gelu", "mlir::func::FuncOp"> {
     For GPUs, on level 2, before kedge-decompose. cuBLASLt computes GELU's tanh form of the sums of a product of 16-bit
     floats before it writes them, and keeps GELU's input if backward wants it; it multiplies the sums by GELU's derivative,
     and sums the rows of what it writes, which is the gradient of a bias. Such a product and what reads it become one
-    train.fused_product. Products of f32 and f64, the form with erf, and rows that are not whole 16 bytes stay.
+    train.fused_product. Products of f32 and f64, the form with erf, and rows that are not whole 16 bytes stay. With
+    `sums=false` the sums stay apart, where kedge-fuse-sums gives them to the weight's product.
 
     Example:
     ```mlir
@@ -158,6 +159,7 @@ def FuseGelu : KedgePass<"kedge-fuse-gelu", "mlir::func::FuncOp"> {
   let statistics = [Counter<"gelus joined", "activations that a product does">,
                     Counter<"gradients joined", "gradients of activations that a product does">,
                     Counter<"bias gradients joined", "sums of these that a product does">];
+  let options = [Option<"sums", "sums", "bool", "true", "Join sums of rows of GELU's gradients, too">];
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 

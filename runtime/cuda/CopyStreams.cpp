@@ -29,14 +29,16 @@ CopyStreams::~CopyStreams() {
       gpu.driver().streamDestroy(made);
 }
 
-/// Collectives before what computes beside them: others wait for them.
+/// Collectives before what computes beside them: others wait for them. Updates after it: little waits for
+/// these.
 CUstream CopyStreams::makeStream(int number) {
   const Driver &driver = gpu.driver();
   CUstream made = nullptr;
   int least = 0, greatest = 0;
-  if (isOfRanks(number))
+  if (isOfRanks(number) || number == abi::kSideStream)
     driver.check(driver.ctxGetStreamPriorityRange(&least, &greatest), "the GPU's priorities cannot be read");
-  driver.check(driver.streamCreateWithPriority(&made, CU_STREAM_NON_BLOCKING, greatest),
+  driver.check(driver.streamCreateWithPriority(&made, CU_STREAM_NON_BLOCKING,
+                                               number == abi::kSideStream ? least : greatest),
                "no stream for copies");
   return made;
 }

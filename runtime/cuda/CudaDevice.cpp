@@ -197,7 +197,7 @@ private:
     for (int i = first; i < end; ++i) {
       const LayerRange range(function.launches[static_cast<size_t>(i)].loc);
       streams.before(i);
-      launch(function, i).enqueue();
+      launch(function, i).enqueue(first);
       streams.after(i);
     }
     streams.finish();

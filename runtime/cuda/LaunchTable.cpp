@@ -13,13 +13,16 @@ std::string ReadyLaunch::name() const {
   return source->loc.empty() ? what : what + " at " + source->loc;
 }
 
-void ReadyLaunch::enqueue() const {
+void ReadyLaunch::enqueue(int first) const {
   if (library)
     library->enqueue();
   if (library && !library->leavesKernels())
     return;
-  for (const Kernel &kernel : kernels)
-    start(kernel, kernel.arguments.data());
+  bool early = behind >= first;
+  for (const Kernel &kernel : kernels) {
+    start(kernel, kernel.arguments.data(), stream, early);
+    early = chain;
+  }
 }
 
 void ReadyLaunch::enqueueOn(const OperandBlocks &blocks) const {
@@ -30,15 +33,25 @@ void ReadyLaunch::enqueueOn(const OperandBlocks &blocks) const {
     std::vector<void *> arguments;
     for (CUdeviceptr &operand : moved)
       arguments.push_back(&operand);
-    start(kernel, arguments.data()); // takes the arguments' values
+    start(kernel, arguments.data(), gpu->stream(), /*early=*/false); // takes the arguments' values
   }
 }
 
-void ReadyLaunch::start(const Kernel &kernel, void *const *arguments) const {
+void ReadyLaunch::start(const Kernel &kernel, void *const *arguments, CUstream on, bool early) const {
   const auto &grid = kernel.shape->grid, &block = kernel.shape->block;
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attribute.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config{};
+  config.gridDimX = grid[0], config.gridDimY = grid[1], config.gridDimZ = grid[2];
+  config.blockDimX = block[0], config.blockDimY = block[1], config.blockDimZ = block[2];
+  config.hStream = on;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
   const CUresult result =
-      gpu->driver().launchKernel(kernel.function, grid[0], grid[1], grid[2], block[0], block[1], block[2], 0,
-                                 gpu->stream(), const_cast<void **>(arguments), nullptr);
+      early ? gpu->driver().launchKernelEx(&config, kernel.function, const_cast<void **>(arguments), nullptr)
+            : gpu->driver().launchKernel(kernel.function, grid[0], grid[1], grid[2], block[0], block[1],
+                                         block[2], 0, on, const_cast<void **>(arguments), nullptr);
   if (result != CUDA_SUCCESS)
     gpu->driver().failWith(result, fmt::format("{} (grid {}x{}x{}, block {}x{}x{}) does not start", name(),
                                                grid[0], grid[1], grid[2], block[0], block[1], block[2]));
@@ -52,7 +65,7 @@ LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module,
   for (const auto &[name, function] : program.functions) {
     std::vector<ReadyLaunch> &list = functions[&function];
     for (const Launch &launch : function.launches) {
-      list.emplace_back(gpu, launch);
+      list.emplace_back(gpu, launch, streams.stream(launch.stream));
       if (launch.onGpu)
         bindKernels(list.back(), launch, module);
       if (launch.hostArg >= 0)
@@ -62,9 +75,28 @@ LaunchTable::LaunchTable(Gpu &gpu, const Program &program, const Module &module,
       if (launch.library == "train.accumulate_product")
         noteMicro(program, function, launch);
     }
+    if (program.target.dependentLaunches)
+      startEarly(function, list);
   }
   placeOversized();
   maps.send();
+}
+
+/// Of kernels that follow kernels on their stream, with nothing between that they wait for: the driver orders
+/// what follows a copy, a library or an event.
+void LaunchTable::startEarly(const Function &function, std::vector<ReadyLaunch> &list) {
+  std::array<int, kStreams> last; ///< the launch before it on each stream, where that ends with a kernel
+  last.fill(-1);
+  for (size_t at = 0; at < list.size(); ++at) {
+    ReadyLaunch &ready = list[at];
+    const Launch &launch = function.launches[at];
+    int &before = last[static_cast<size_t>(launch.stream)];
+    ready.chain = true;
+    if (!ready.library && launch.waits.empty())
+      ready.behind = before;
+    if (ready.library || !ready.kernels.empty() || !launch.waits.empty())
+      before = ready.library || ready.kernels.empty() ? -1 : static_cast<int>(at);
+  }
 }
 
 /// The host decides by this number, so it must be one that the host writes.

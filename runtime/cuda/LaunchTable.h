@@ -15,10 +15,12 @@ using namespace calls;
 /// One launch: generated kernels or a library call.
 class ReadyLaunch {
 public:
-  ReadyLaunch(const Gpu &gpu, const Launch &source) : gpu(&gpu), source(&source) {}
-  /// Enqueues it on the GPU's stream, or adds it to the graph that is being recorded.
-  void enqueue() const;
-  /// The same on copies of its operands.
+  ReadyLaunch(const Gpu &gpu, const Launch &source, CUstream stream)
+      : gpu(&gpu), source(&source), stream(stream) {}
+  /// Enqueues it on its stream, or adds it to the graph that is being recorded; `first`: of the launches that
+  /// are enqueued together.
+  void enqueue(int first) const;
+  /// The same on copies of its operands, on the GPU's own stream.
   void enqueueOn(const OperandBlocks &blocks) const;
   /// "kernel k3_gelu of h.0.mlp", for messages.
   std::string name() const;
@@ -31,10 +33,14 @@ private:
     std::vector<CUdeviceptr> operands;
     std::vector<void *> arguments; ///< addresses of `operands`
   };
-  void start(const Kernel &kernel, void *const *arguments) const;
+  /// `early`: while the kernel before it on the stream ends, which it waits for itself.
+  void start(const Kernel &kernel, void *const *arguments, CUstream on, bool early) const;
 
   const Gpu *gpu;
   const Launch *source;
+  CUstream stream;
+  int behind = -1;    ///< the launch whose kernel its first one may start before the end of; -1: none
+  bool chain = false; ///< its own kernels start early
   std::vector<Kernel> kernels;
   std::unique_ptr<LibraryLaunch> library;
 };
@@ -62,6 +68,7 @@ public:
 private:
   void bindKernels(ReadyLaunch &ready, const Launch &launch, const Module &module);
   void bindLibrary(ReadyLaunch &ready, const Launch &launch);
+  static void startEarly(const Function &function, std::vector<ReadyLaunch> &list);
   void noteMicro(const Program &program, const Function &function, const Launch &launch);
   void bindCopy(ReadyLaunch &ready, const Launch &launch);
   LaunchPointers pointersOf(const Launch &launch) const;

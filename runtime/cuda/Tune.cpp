@@ -2,6 +2,7 @@
 #include "runtime/cuda/Tune.h"
 #include "runtime/cuda/library/CublasLt.h"
 #include "runtime/io/AtomicFile.h"
+#include <set>
 
 namespace kedge::rt::cuda {
 using namespace calls;
@@ -13,16 +14,17 @@ void tuneProgram(const Program &program, const std::string &path) {
   double first = 0, best = 0;
   int refused = 0;
   AlgorithmTable tuned;
+  std::set<std::string> timed; ///< keys of calls
   for (const auto &[name, function] : program.functions)
     for (const Launch &launch : function.launches) {
       if (!isMatmul(launch.library))
         continue;
       const LibraryCall call{launch.library, launch.attrs, launch.inputs, launch.outputs};
-      if (tuned.find(library.keyOf(call)))
+      if (!timed.insert(library.keyOf(call)).second)
         continue;
       const CublasLt::Tuned entry = library.tune(call);
       refused += entry.refused;
-      if (entry.algorithm.empty())
+      if (entry.algorithm.empty() || tuned.find(entry.key))
         continue;
       tuned.set(entry.key, entry.algorithm, entry.microseconds, entry.isPadded);
       first += entry.firstMicroseconds;

@@ -41,8 +41,11 @@ void checkLaunch(const Program &program, const std::string &function, size_t at,
 }
 
 /// Copies leave the stream that computes for those of copies, collectives for that of ranks, transfers of a
-/// pipeline for their own.
+/// pipeline for their own. Libraries have workspaces that are no part of the plan, so their calls do not go
+/// beside others.
 bool mayRunOn(const Launch &launch) {
+  if (launch.stream == abi::kSideStream)
+    return launch.onGpu && launch.library.empty() && launch.hostArg < 0;
   if (launch.stream == kTransferStream)
     return isPeerTransfer(launch.library);
   if (launch.stream == kRankStream)
@@ -57,8 +60,9 @@ void checkStreams(const Function &function) {
   for (const Launch &launch : function.launches) {
     if (!mayRunOn(launch))
       fail("the program is damaged: a launch at {} of @{} is on stream {}, expected 0, below {} of a copy, "
-           "{} of a collective, {} of a send or receive",
-           launch.loc, function.name, launch.stream, kRankStream, kRankStream, kTransferStream);
+           "{} of a collective, {} of a send or receive, {} of a GPU's kernel",
+           launch.loc, function.name, launch.stream, kRankStream, kRankStream, kTransferStream,
+           static_cast<int>(abi::kSideStream));
     for (int event : launch.waits)
       if (!recorded.count(event))
         fail("the program is damaged: a launch at {} of @{} waits for event {}, which no earlier launch "

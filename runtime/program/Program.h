@@ -234,7 +234,8 @@ struct Target {
   std::string arch;         ///< of cuda: "sm_90"
   /// GPU code in the program's data; length 0: none.
   uint64_t ptxOffset = 0, ptxBytes = 0, cubinOffset = 0, cubinBytes = 0;
-  nlohmann::json algorithms; ///< entries of the algorithm table (runtime/calls/AlgorithmTable.h)
+  nlohmann::json algorithms;      ///< entries of the algorithm table (runtime/calls/AlgorithmTable.h)
+  bool dependentLaunches = false; ///< kernels wait for those before them themselves (program.md)
 };
 
 enum class LossKind : uint8_t { Items, Mean, None };

@@ -343,6 +343,7 @@ Target targetOf(const json &value) {
   blob(key::ptx, target.ptxOffset, target.ptxBytes);
   blob(key::cubin, target.cubinOffset, target.cubinBytes);
   target.algorithms = value.value(key::algorithms, json::array());
+  target.dependentLaunches = value.value(key::dependentLaunches, false);
   return target;
 }
 

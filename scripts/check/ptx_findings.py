@@ -4,7 +4,7 @@
 [--results FILE.json]
 
 An interpreter is a program that takes the outputs of --emit ptx and --emit exec, such as kedge-ptx-findings; one that is given
-as C++ source is compiled, and gets the latter with each op in one line. Programs: `--attention`: queries and keys of
+as C++ source is compiled, and gets the latter with each op in one line, the former without griddepcontrol. Programs: `--attention`: queries and keys of
 different numbers, causal and not, in both 16-bit formats, with heads of all widths or those given; needs the package onnx.
 `--models`: every golden model of that folder, or those named, in every precision, plain, recomputed, with ZeRO 3 on two ranks and
 with what can be in host memory there. The architecture changes from program to program, between those given; --every-arch compiles each
@@ -88,16 +88,19 @@ class Sweep:
 
     def look_at(self, name, command):
         """Compiles a program, and has each interpreter run its kernels."""
-        ptx, plan, lines = self.temp / "program.ptx", self.temp / "program.exec", self.temp / "lines.exec"
+        ptx, plan = self.temp / "program.ptx", self.temp / "program.exec"
+        plain, lines = self.temp / "plain.ptx", self.temp / "lines.exec"
         for kind, path in (("ptx", ptx), ("exec", plan)):
             run("kedge", "compile", *command, "--emit", kind, "-o", path)
         if any(one.isSource for one in self.interpreters):
             # Others know no buffers in host memory, and no kernel has one.
             flat = run("kedge-opt", plan).splitlines(keepends=True)
             lines.write_text("".join(line for line in flat if not HOST_BUFFER.search(line)))
+            # Nor do they know what is nothing where launches run one after the other.
+            plain.write_text(re.sub(r"^\s*griddepcontrol\..*;\n", "", ptx.read_text(), flags=re.MULTILINE))
         self.programs += 1
         for one in self.interpreters:
-            one.look_at(name, ptx, lines if one.isSource else plan)
+            one.look_at(name, *((plain, lines) if one.isSource else (ptx, plan)))
 
     def finish(self):
         for one in self.interpreters:

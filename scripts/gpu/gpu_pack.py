@@ -65,7 +65,9 @@ TIMED = {
     "gpt2": ("gpt2", GPT2, {"input_ids": TOKENS, "labels": TOKENS}),
     "gpt2-whole-logits": ("gpt2", [*GPT2, *WHOLE_LOGITS], {"input_ids": TOKENS, "labels": TOKENS}),
     **{f"gpt2-{name}": ("gpt2", [*GPT2, "--precision", *words.split()], {"input_ids": TOKENS, "labels": TOKENS})
-       for name, words in (("bf16", "bf16"), ("fp16", "fp16"), ("fp8", "fp8"), ("bf16-recomputed", "bf16 --recompute sqrt"))},
+       for name, words in (("bf16", "bf16"), ("fp16", "fp16"), ("fp8", "fp8"), ("bf16-recomputed", "bf16 --recompute sqrt"),
+                           ("bf16-one-stream", "bf16 --side-stream off"), ("bf16-late-starts", "bf16 --dependent-launch off"),
+                           ("bf16-gelu-sums-apart", "bf16 --gelu-sums off"))},
     "gpt2-bf16-chunks-of-512MiB": ("gpt2", [*GPT2, "--precision", "bf16", "--logits-chunk", "512MiB"], {"input_ids": TOKENS, "labels": TOKENS}),
     "gpt2-bf16-words": ("gpt2", [*GPT2, "--precision", "bf16"], {"input_ids": WORDS, "labels": WORDS}),
     **{f"resnet50-bf16{name}": ("resnet50", ["--shape", "pixels=32x3x224x224", "--loss", "cross-entropy", "--precision", "bf16", *words],

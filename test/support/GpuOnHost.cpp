@@ -221,7 +221,7 @@ private:
     if (Value value = hostValue(op, shared)) {
       op->getResult(0).replaceAllUsesWith(value);
       op->erase();
-    } else if (copy(op)) {
+    } else if (copy(op) || isa<NVVM::GriddepcontrolOp>(op)) { // kernels run one after the other
       op->erase();
     } else if (isa<mlir::gpu::BarrierOp>(op)) {
       call(offsetof(GpuThread, barrier), Type(), {});

@@ -229,10 +229,27 @@ private:
       made.operands.push_back(reg(parts[0]));
     } else if (head == "bar" && what == "warp") {
       made.kind = Kind::SyncWarp;
+    } else if (head == "griddepcontrol") {
+      made.kind = Kind::Nothing; // launches run one after the other here
+      expectInFront(what);
     } else {
       return head == "wgmma" && product(made, words, parts);
     }
     return true;
+  }
+
+  /// A kernel that is started before the end of the one in front of it touches no memory until it has waited;
+  /// the next one may come when it has.
+  void expectInFront(std::string_view what) {
+    const auto touches = [](const PtxInstruction &earlier) {
+      return earlier.kind != Kind::Compute && earlier.kind != Kind::Pack && earlier.kind != Kind::Unpack &&
+             earlier.kind != Kind::Nothing;
+    };
+    if (std::any_of(kernel.code.begin(), kernel.code.end(), touches))
+      fail("PTX kernel {}: it does something before griddepcontrol.{}", kernel.name, what);
+    if (what != "wait" && !kernel.waits)
+      fail("PTX kernel {}: it lets the next kernel start before it waits for the one in front", kernel.name);
+    kernel.waits = true;
   }
 
   bool product(PtxInstruction &made, const Words &words, const Words &parts) {

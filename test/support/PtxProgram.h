@@ -66,6 +66,7 @@ struct PtxKernel {
   int64_t sharedBytes = 0, threads = 0;  ///< of a block; at most, by .maxntid
   int64_t blocks = 1;                    ///< that run at once, by .minnctapersm
   bool hasArrivals = false;              ///< barriers on which copies arrive
+  bool waits = false;                    ///< for the kernels in front of it
 };
 
 /// Where shared memory begins, for a thread.

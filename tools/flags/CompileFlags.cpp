@@ -306,6 +306,16 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
       "what computes convolutions with --target cuda: auto (the default): cuDNN in fp32, kernels of the "
       "program in 16 bits; cudnn: cuDNN in 16 bits, too, where it rounds a sum once; generated: kernels "
       "of the program, which need no cuDNN");
+  flags.onOff("--side-stream", o.machine.sideStream,
+              "on (the default) or off: with --target cuda, updates, sums of partial sums and what else "
+              "products do not wait for run on a stream of least priority at the same time");
+  flags.onOff("--dependent-launch", o.machine.dependentLaunch,
+              "on (the default) or off: with --target cuda from sm_90 on, a kernel is started while the one "
+              "before it ends, and waits for that itself");
+  flags.onOff("--gelu-sums", o.machine.geluSums,
+              "on (the default) or off: with --target cuda in 16 bits, the gradient of a bias before GELU is "
+              "summed where GELU's derivative is computed; off: by the product that makes the weight's "
+              "gradient, so that cuBLASLt may compute the derivative alone");
   flags.add("--seed", o.run.seed, "default seed of the program")->capture_default_str();
   flags.add("--report", o.output.report, "FILE.json or FILE.html: the memory report");
   rt::checkNumbers(command);

@@ -1,4 +1,5 @@
 #include "tools/flags/OptionEffects.h"
+#include "driver/program/GpuTarget.h"
 #include "lib/Support/Error.h"
 #include "passes/Autodiff/Optimizers.h"
 #include <algorithm>
@@ -129,11 +130,21 @@ std::vector<Rule> precisionRules(const CompileOptions &o) {
            "nothing goes to host memory; give --offload with it"}};
 }
 
+/// A program for a GPU that lacks what the option is about has nothing to switch.
+std::vector<Rule> deviceRules(const CompileOptions &o) {
+  return {{{"--side-stream", "--dependent-launch", "--gelu-sums"},
+           o.onGpu(),
+           "it is for GPUs; give --target cuda with it"},
+          {{"--dependent-launch"},
+           o.onGpu() && driver::startsDependents(driver::architectureOf(o.machine.target)),
+           "GPUs before sm_90 start no kernel before the one in front of it is done; leave it out"}};
+}
+
 } // namespace
 
 void checkEffects(const CLI::App &command, const CompileOptions &options) {
-  for (const auto &rules :
-       {optimizerRules(options), lossRules(options), rankRules(command, options), precisionRules(options)})
+  for (const auto &rules : {optimizerRules(options), lossRules(options), rankRules(command, options),
+                            precisionRules(options), deviceRules(options)})
     for (const Rule &rule : rules)
       if (std::string flag; !rule.acts && givenAny(command, rule.flags, flag))
         fail("{} would have no effect: {}", flag, rule.needs);

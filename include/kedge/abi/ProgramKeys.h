@@ -31,6 +31,7 @@ inline constexpr char cubin[] = "cubin";
 inline constexpr char cuts[] = "cuts";
 inline constexpr char decay[] = "decay";
 inline constexpr char decaySteps[] = "decay_steps";
+inline constexpr char dependentLaunches[] = "dependent_launches";
 inline constexpr char dim[] = "dim";
 inline constexpr char directory[] = "directory";
 inline constexpr char isDouble[] = "double";

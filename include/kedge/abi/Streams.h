@@ -11,8 +11,9 @@ enum Stream : int {
   kToHostStream = 2,   ///< copies to it
   kRankStream = 3,     ///< collectives of ranks
   kTransferStream = 4, ///< between the stages of a pipeline
+  kSideStream = 5,     ///< kernels that what follows them does not wait for; of least priority
 };
-constexpr int kStreams = 5;
+constexpr int kStreams = 6;
 
 /// Whether ranks communicate on it.
 constexpr bool isOfRanks(int stream) { return stream == kRankStream || stream == kTransferStream; }

@@ -85,6 +85,10 @@ std::string summary(const json &report, const PlanView &view) {
   if (report.contains("step_seconds"))
     text += fmt::format("a step          {:>10.3g} s  predicted, {:.4g} GFLOP\n",
                         report["step_seconds"].get<double>(), report["flops"].get<double>() / 1e9);
+  if (report.contains("side_stream_seconds"))
+    text += fmt::format(
+        "side stream     {:>10.3g} s  {:.3g} s of them overlapped with products, by estimate\n",
+        report["side_stream_seconds"].get<double>(), report["side_stream_hidden_seconds"].get<double>());
   return text;
 }
 

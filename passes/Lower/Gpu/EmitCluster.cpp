@@ -1,12 +1,12 @@
 // Clusters as launches of one or several kernels.
 #include "passes/Lower/Cluster/KernelNames.h"
-#include "passes/Lower/Gpu/ByteTileEmitter.h"
 #include "passes/Lower/Gpu/FlatKernels.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 #include "passes/Lower/Gpu/OnlineSums.h"
 #include "passes/Lower/Gpu/Stages.h"
-#include "passes/Lower/Gpu/TileEmitter.h"
+#include "passes/Lower/Gpu/thread/ByteTileEmitter.h"
 #include "passes/Lower/Gpu/thread/ThreadEmitter.h"
+#include "passes/Lower/Gpu/thread/TileEmitter.h"
 
 using namespace mlir;
 using namespace kedge;

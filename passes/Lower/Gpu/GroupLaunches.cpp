@@ -15,9 +15,11 @@ namespace {
 using namespace mlir;
 
 struct GroupLaunches : impl::GroupLaunchesBase<GroupLaunches> {
+  using Base::Base;
+
   void run() override {
     getOperation().walk([&](mlir::gpu::GPUModuleOp kernels) {
-      gpu::GroupCounts counts = gpu::groupLaunches(getOperation(), kernels);
+      gpu::GroupCounts counts = gpu::groupLaunches(getOperation(), kernels, beside);
       addStatistic("launches grouped", counts.launches);
       addStatistic("groups", counts.groups);
     });

@@ -3,8 +3,10 @@
 #include "kedge/Dialect/Exec/Lifetimes.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/abi/Streams.h"
+#include "lib/Analysis/Products.h"
 #include "lib/Analysis/StepCost.h"
 #include "passes/Lower/Gpu/FlatKernels.h"
+#include "passes/Lower/Gpu/KernelCopies.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -42,18 +44,81 @@ StringRef flatOf(exec::LaunchInterface any) {
   return writesStates ? flat.getAs<StringAttr>("function").getValue() : StringRef();
 }
 
+/// Blocks of a launch that leaves most of a GPU idle.
+constexpr int64_t kFewBlocks = 128;
+
+/// The only kernel of a launch that may run beside others of it; null otherwise.
+DictionaryAttr smallKernelOf(exec::LaunchInterface any, mlir::gpu::GPUModuleOp kernels) {
+  auto launch = dyn_cast<exec::LaunchOp>(*any);
+  if (!launch || launch.getLibrary() || launch.getWorkspace() || launch.getRecomputedAttr() ||
+      !launch.getKernelsAttr() || launch.getKernelsAttr().size() != 1)
+    return {};
+  auto kernel = cast<DictionaryAttr>(launch.getKernelsAttr()[0]);
+  ArrayRef<int64_t> grid = kernel.getAs<DenseI64ArrayAttr>("grid").asArrayRef();
+  const bool takesTensors = llvm::all_of(kernel.getAs<ArrayAttr>("operands"),
+                                         [](Attribute operand) { return isa<IntegerAttr>(operand); });
+  auto function = kernels.lookupSymbol<mlir::gpu::GPUFuncOp>(kernel.getAs<StringAttr>("name"));
+  return takesTensors && grid[0] <= kFewBlocks && function && hasOneRowOfBlocks(function, grid)
+             ? kernel
+             : DictionaryAttr();
+}
+
 void forEachKernel(exec::LaunchOp launch, llvm::function_ref<void(StringRef)> take) {
   if (ArrayAttr kernels = launch.getKernelsAttr())
     for (auto kernel : kernels.getAsRange<DictionaryAttr>())
       take(kernel.getAs<StringAttr>("name").getValue());
 }
 
+constexpr llvm::StringLiteral kFlat = "flat ";
+
+/// Transient bytes of the device that are live at each launch of a function.
+class Load {
+public:
+  explicit Load(exec::FunctionOp function) {
+    auto launches = function.getBody().getOps<exec::LaunchInterface>();
+    bytes.resize(llvm::range_size(launches) + 2);
+    for (auto buffer : function.getBody().getOps<exec::BufferOp>())
+      if (!buffer.getHost() && !buffer.isPersistent())
+        for (int64_t at = buffer.getFirst(); at <= static_cast<int64_t>(buffer.getLast()); ++at)
+          bytes[at + 1] += sizeOf(buffer);
+    most = *llvm::max_element(bytes);
+  }
+
+  /// Whether the largest set of all, of which plans tell, is another one and stays it when `launches`, at
+  /// `from` or before, move to `to`. Then what they read lives until there.
+  bool takes(ArrayRef<exec::LaunchInterface> launches, int64_t from, int64_t to) {
+    std::vector<int64_t> longer = bytes;
+    for (exec::LaunchInterface launch : launches)
+      for (Value value : launch.getReads())
+        for (int64_t at = std::max<int64_t>(bufferOf(value).getLast(), from) + 1; at <= to; ++at)
+          longer[at + 1] += sizeOf(bufferOf(value));
+    for (int64_t at = from; at <= to; ++at)
+      if (longer[at + 1] >= most)
+        return false;
+    bytes = std::move(longer);
+    return true;
+  }
+
+private:
+  static int64_t sizeOf(exec::BufferOp buffer) {
+    constexpr int64_t kAlignment = 256;
+    return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(buffer.getSize()), kAlignment));
+  }
+
+  std::vector<int64_t> bytes; ///< by launch, from -1 on
+  int64_t most = 0;
+};
+
 class Grouping {
 public:
-  Grouping(exec::FunctionOp function, mlir::gpu::GPUModuleOp kernels, llvm::StringSet<> &unused)
-      : function(function), kernels(kernels), unused(unused) {
-    for (auto launch : function.getBody().getOps<exec::LaunchInterface>())
+  Grouping(exec::FunctionOp function, mlir::gpu::GPUModuleOp kernels, int64_t beside,
+           llvm::StringSet<> &unused)
+      : function(function), kernels(kernels), beside(beside), unused(unused), load(function) {
+    for (auto launch : function.getBody().getOps<exec::LaunchInterface>()) {
+      numbers[launch] = static_cast<int64_t>(steps.size());
       steps.emplace_back(launch);
+      multiplies.push_back(analysis::multiplies(launch));
+    }
   }
 
   GroupCounts run() {
@@ -67,23 +132,56 @@ public:
 
 private:
   void collect() {
-    llvm::StringMap<size_t> last; ///< step of each flat function
+    llvm::StringMap<size_t> last; ///< step of each kind
     for (size_t at = 0; at < steps.size(); ++at) {
-      StringRef flat = flatOf(steps[at].launches.front());
-      if (flat.empty())
+      const std::string kind = kindOf(steps[at].launches.front());
+      if (kind.empty())
         continue;
-      auto [entry, isNew] = last.try_emplace(flat, at);
-      if (!isNew && mayMove(entry->second, at))
+      auto [entry, isNew] = last.try_emplace(kind, at);
+      if (!isNew && mayMove(entry->second, at) &&
+          (StringRef(kind).starts_with(kFlat) ||
+           load.takes(steps[entry->second].launches, entry->second, at)))
         steps[at].take(steps[entry->second]);
       entry->second = at;
     }
   }
 
+  /// What launches that may be one have in common; "" for all others.
+  std::string kindOf(exec::LaunchInterface launch) {
+    if (StringRef flat = flatOf(launch); !flat.empty())
+      return (kFlat + flat).str();
+    DictionaryAttr kernel = smallKernelOf(launch, kernels);
+    return kernel ? "copies " + std::to_string(kernel.getAs<DenseI64ArrayAttr>("grid")[0]) + " " +
+                        kernel.getAs<StringAttr>("name").str()
+                  : "";
+  }
+
+  /// The last launch up to which what stands at `at` must be free to run: the `beside`-th product behind it.
+  size_t reachOf(size_t at) const {
+    int64_t products = 0;
+    for (size_t next = at + 1; beside > 0 && next < steps.size(); ++next)
+      if (!steps[next].launches.empty() && (products += multiplies[next]) == beside)
+        return next;
+    return at;
+  }
+
+  bool conflicts(size_t step, size_t first, size_t last) const {
+    for (size_t at = first; at <= last; ++at)
+      if (!steps[at].launches.empty() && steps[at].bytes.conflictsWith(steps[step].bytes))
+        return true;
+    return false;
+  }
+
+  /// Whether a step can run beside the products that follow `at`.
+  bool isFreeBehind(size_t step, size_t at) const {
+    const size_t reach = reachOf(at);
+    return reach > at && !conflicts(step, at + 1, reach);
+  }
+
+  /// What can run beside products stays so.
   bool mayMove(size_t from, size_t to) const {
-    for (size_t at = from + 1; at <= to; ++at)
-      if (!steps[at].launches.empty() && steps[at].bytes.conflictsWith(steps[from].bytes))
-        return false;
-    return true;
+    return !conflicts(from, from + 1, to) &&
+           (!isFreeBehind(from, from) || (isFreeBehind(from, to) && isFreeBehind(to, to)));
   }
 
   /// Lifetimes count launches. A launch that joined others runs where the last of them stood.
@@ -94,12 +192,42 @@ private:
       newOf.push_back(step.launches.empty() ? next - 1 : next++);
     const int64_t before = steps.size();
     auto moved = [&](int64_t at) { return at < 0 ? -1 : at >= before ? next : newOf[at]; };
+    const std::vector<std::pair<exec::BufferOp, int64_t>> made = madeByGroups(newOf);
+    const std::vector<std::pair<exec::GradientOp, int64_t>> whole = wholeAfterGroups(newOf);
     exec::Lifetimes(function).renumber(moved);
-    // What a group reads lives on until it runs.
+    // What a group reads lives on until it runs, and what it makes begins to.
     for (auto [at, step] : llvm::enumerate(steps))
       for (exec::LaunchInterface launch : step.launches)
         for (Value value : launch.getReads())
           bufferOf(value).setLast(std::max<int64_t>(bufferOf(value).getLast(), newOf[at]));
+    for (auto [buffer, first] : made) {
+      buffer.setFirst(first);
+      buffer.setLast(std::max<int64_t>(buffer.getLast(), first));
+    }
+    for (auto [gradient, after] : whole)
+      gradient.setAfter(after);
+  }
+
+  /// Buffers whose lives begin with a launch of a group, and when they will.
+  std::vector<std::pair<exec::BufferOp, int64_t>> madeByGroups(ArrayRef<int64_t> newOf) {
+    std::vector<std::pair<exec::BufferOp, int64_t>> made;
+    for (auto [at, step] : llvm::enumerate(steps))
+      for (exec::LaunchInterface launch : step.launches)
+        for (Value value : launch.getWrites())
+          if (static_cast<int64_t>(bufferOf(value).getFirst()) == numbers.lookup(launch))
+            made.push_back({bufferOf(value), newOf[at]});
+    return made;
+  }
+
+  /// Gradients that a launch of a group completes, and after which launch they will be.
+  std::vector<std::pair<exec::GradientOp, int64_t>> wholeAfterGroups(ArrayRef<int64_t> newOf) {
+    std::vector<std::pair<exec::GradientOp, int64_t>> whole;
+    for (auto gradient : function.getBody().getOps<exec::GradientOp>())
+      for (auto [at, step] : llvm::enumerate(steps))
+        for (exec::LaunchInterface launch : step.launches)
+          if (static_cast<int64_t>(gradient.getAfter()) == numbers.lookup(launch))
+            whole.push_back({gradient, newOf[at]});
+    return whole;
   }
 
   void emit(Step &step) {
@@ -119,19 +247,22 @@ private:
         llvm::append_range(rows, marked.asArrayRef());
     }
     OpBuilder b(last);
-    KernelLaunch kernel = emitGroup(kernels.lookupSymbol<mlir::gpu::GPUFuncOp>(flatOf(last)),
-                                    tensorsOf(launches, reads.empty() ? writes[0] : reads[0]),
-                                    std::to_string(step.launches.size()) + "_tensors");
-    Location loc = NameLoc::get(b.getStringAttr(std::to_string(step.launches.size()) + " tensors"));
+    const Value base = reads.empty() ? writes[0] : reads[0];
+    const std::string count = std::to_string(step.launches.size());
+    const bool isFlat = !flatOf(last).empty();
+    KernelLaunch kernel = isFlat ? emitGroup(kernels.lookupSymbol<mlir::gpu::GPUFuncOp>(flatOf(last)),
+                                             tensorsOf(launches, base), count + "_tensors")
+                                 : copiesOf(launches, base);
+    Location loc = NameLoc::get(b.getStringAttr(count + (isFlat ? " tensors" : " launches")));
     auto launch =
         exec::LaunchOp::create(b, loc, kernel.name, reads, writes, Value(), /*iterations=*/0, /*grain=*/1,
                                last.getStream(), b.getArrayAttr(readTypes), b.getArrayAttr(writeTypes),
                                /*library=*/false, DictionaryAttr(), DenseI64ArrayAttr(), IntegerAttr(),
                                /*recomputed=*/StringAttr(), b.getArrayAttr(kernelAttr(b, kernel)),
                                /*flat=*/DictionaryAttr(), /*collective=*/false);
-    if (placeOf(last))
-      setPlace(launch, PlaceAttr::get(b.getContext(), TrainingPhase::Update, "",
-                                      std::to_string(step.launches.size()) + " tensors"));
+    if (PlaceAttr place = placeOf(last))
+      setPlace(launch, isFlat ? PlaceAttr::get(b.getContext(), TrainingPhase::Update, "", count + " tensors")
+                              : place);
     if (!rows.empty())
       RowsNote(launch->getContext()).setAttr(launch, b.getDenseI64ArrayAttr(rows));
     counts.launches += step.launches.size();
@@ -140,6 +271,26 @@ private:
       forEachKernel(joined, [&](StringRef name) { unused.insert(name); });
       joined.erase();
     }
+  }
+
+  KernelLaunch copiesOf(ArrayRef<exec::LaunchOp> launches, Value base) {
+    SmallVector<SmallVector<int64_t>> sets;
+    for (exec::LaunchOp launch : launches) {
+      SmallVector<Value> operands(launch.getReads());
+      llvm::append_range(operands, launch.getWrites());
+      auto kernel = cast<DictionaryAttr>(launch.getKernelsAttr()[0]);
+      SmallVector<int64_t> &set = sets.emplace_back();
+      for (auto operand : kernel.getAs<ArrayAttr>("operands").getAsRange<IntegerAttr>())
+        set.push_back(offsetOf(operands[operand.getInt()]) - offsetOf(base));
+    }
+    exec::LaunchOp first = launches.front();
+    auto kernel = cast<DictionaryAttr>(first.getKernelsAttr()[0]);
+    const auto sizes = [&](StringRef name) {
+      ArrayRef<int64_t> list = kernel.getAs<DenseI64ArrayAttr>(name).asArrayRef();
+      return std::array<int64_t, 3>{list[0], list[1], list[2]};
+    };
+    return emitCopies(kernels.lookupSymbol<mlir::gpu::GPUFuncOp>(kernel.getAs<StringAttr>("name")), sets,
+                      sizes("grid"), sizes("block"));
   }
 
   static SmallVector<FlatTensors> tensorsOf(ArrayRef<exec::LaunchOp> launches, Value base) {
@@ -156,8 +307,12 @@ private:
 
   exec::FunctionOp function;
   mlir::gpu::GPUModuleOp kernels;
+  int64_t beside;            ///< products that a group can run beside
   llvm::StringSet<> &unused; ///< kernels of launches that are gone
+  Load load;
   std::vector<Step> steps;
+  std::vector<bool> multiplies;                 ///< by step
+  llvm::DenseMap<Operation *, int64_t> numbers; ///< of launches, before any joins others
   GroupCounts counts;
 };
 
@@ -170,13 +325,14 @@ bool hasEvents(exec::FunctionOp function) {
 
 } // namespace
 
-GroupCounts kedge::lower::gpu::groupLaunches(ModuleOp schedule, mlir::gpu::GPUModuleOp kernels) {
+GroupCounts kedge::lower::gpu::groupLaunches(ModuleOp schedule, mlir::gpu::GPUModuleOp kernels,
+                                             int64_t beside) {
   GroupCounts counts;
   llvm::StringSet<> unused;
   for (auto function : schedule.getOps<exec::FunctionOp>()) {
     if (hasEvents(function))
       continue;
-    GroupCounts joined = Grouping(function, kernels, unused).run();
+    GroupCounts joined = Grouping(function, kernels, beside, unused).run();
     counts.launches += joined.launches;
     counts.groups += joined.groups;
   }

@@ -11,10 +11,13 @@ struct GroupCounts {
 };
 
 /// In each function of the schedule: joins launches that write nothing but states in the arena and whose
-/// `sched.flat` names the same function of `kernels`. Each moves down to the next of its kind, where no
-/// launch between touches what it writes or writes what it reads. Offsets stay, so the arena does; lifetimes
-/// are numbered anew. Flat functions and kernels that only joined launches ran are erased.
-GroupCounts groupLaunches(mlir::ModuleOp schedule, mlir::gpu::GPUModuleOp kernels);
+/// `sched.flat` names the same function of `kernels`, and those of one kernel with few blocks. Each moves
+/// down to the next of its kind, where no launch between touches what it writes or writes what it reads.
+/// Offsets stay, so the arena does; lifetimes are numbered anew. Flat functions and kernels that only joined
+/// launches ran are erased.
+/// With `beside`, so many products follow a group before a launch that must wait for it, if that many follow
+/// at all: single launches that can run beside them stay single.
+GroupCounts groupLaunches(mlir::ModuleOp schedule, mlir::gpu::GPUModuleOp kernels, int64_t beside = 0);
 
 /// The launch table's entry of a kernel (include/kedge/abi/program.md).
 mlir::Attribute kernelAttr(mlir::Builder &builder, const KernelLaunch &kernel);

@@ -54,7 +54,8 @@ namespace kedge::rt::cuda {
   X(eventQuery, cuEventQuery)                                                                                \
   X(launchHostFunc, cuLaunchHostFunc)                                                                        \
   X(tensorMapEncodeTiled, cuTensorMapEncodeTiled)                                                            \
-  X(launchKernel, cuLaunchKernel)
+  X(launchKernel, cuLaunchKernel)                                                                            \
+  X(launchKernelEx, cuLaunchKernelEx)
 
 class Driver {
 public:

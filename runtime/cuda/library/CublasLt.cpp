@@ -57,15 +57,16 @@ cublasLtEpilogue_t epilogueOf(const MatmulShape &shape) {
   return shape.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-/// GELU's derivative is faster in the program's kernels: with it in the epilogue an H100 takes 251 us for a
-/// product of 8192x3072x768, and 128 for the product and the kernels after it (cuBLASLt 13.1;
-/// docs/rationale/gpu-kernels.md, Epilogues of products). KEDGE_EPILOGUES asks for one way for all of them,
-/// to compare.
-bool runsApart(const MatmulShape &shape) {
+bool hasGeluGradient(const MatmulShape &shape) {
+  return shape.epilogue == Epilogue::GeluGrad || shape.epilogue == Epilogue::GeluGradSums;
+}
+
+/// KEDGE_EPILOGUES=apart or fused asks for one way for all products, to compare.
+std::optional<bool> wishedApart() {
   const char *wish = std::getenv("KEDGE_EPILOGUES");
   if (wish && (std::strcmp(wish, "apart") == 0 || std::strcmp(wish, "fused") == 0))
     return std::strcmp(wish, "apart") == 0;
-  return shape.epilogue == Epilogue::GeluGrad || shape.epilogue == Epilogue::GeluGradSums;
+  return std::nullopt;
 }
 
 bool isSixteenBit(DType type) { return type == DType::BF16 || type == DType::F16; }
@@ -277,6 +278,14 @@ std::optional<PaddedMatmul> CublasLt::paddedOf(const MatmulCalls &calls) const {
   return stored->isPadded ? padded : std::nullopt;
 }
 
+/// GELU's derivative is faster in the program's kernels unless the table has an algorithm with it, which
+/// tune() found to be: with it and the sums in the epilogue an H100 takes 251 us for a product of
+/// 8192x3072x768, and 128 for the product and the kernels after it (cuBLASLt 13.1;
+/// docs/rationale/gpu-kernels.md, Epilogues of products).
+bool CublasLt::runsApart(const MatmulShape &shape) const {
+  return wishedApart().value_or(hasGeluGradient(shape) && !tunesEpilogue && !table.find(keyOf(shape)));
+}
+
 MatmulCalls CublasLt::takenCalls(MatmulCalls calls, const std::optional<PaddedMatmul> &padded) const {
   const MatmulShape &shape = calls.shape;
   const auto isTaken = [&] {
@@ -347,12 +356,32 @@ void MatmulLaunch::multiply(CUdeviceptr a, CUdeviceptr b, CUdeviceptr c, CUdevic
                 "cuBLASLt does not run " + shape.key());
 }
 
-std::string CublasLt::keyOf(const LibraryCall &call) const {
-  return keyOf(takenCalls(matmulCallsOf(call), std::nullopt).shape);
+std::string CublasLt::keyOf(const LibraryCall &call) const { return keyOf(matmulCallsOf(call).shape); }
+
+/// Of GELU's derivative both ways: the product alone and a kernel that reads two matrices and writes one, at
+/// the rate of a copy of as many bytes; and the epilogue.
+CublasLt::Tuned CublasLt::tune(const LibraryCall &call) {
+  const MatmulCalls whole = matmulCallsOf(call);
+  const Tuned taken = tune(call, takenCalls(whole, std::nullopt));
+  if (!hasGeluGradient(whole.shape) || wishedApart() || whole.shape.isEmpty())
+    return taken;
+  if (!algorithmFor(Descriptors(*this, whole.shape), whole.shape, false))
+    return taken;
+  tunesEpilogue = true;
+  const Tuned fused = tune(call, whole);
+  tunesEpilogue = false;
+  if (fused.algorithm.empty())
+    return taken;
+  TuneOperands operands(gpu, call, 0);
+  const uint64_t bytes =
+      static_cast<uint64_t>(whole.shape.m * whole.shape.n) * dtypeSize(whole.shape.type) * 3 / 2;
+  const double kernel =
+      copyMicroseconds(gpu, operands.allocate(bytes, "a copy to tune with"),
+                       operands.allocate(bytes, "a copy to tune with"), static_cast<size_t>(bytes));
+  return fused.microseconds < taken.microseconds + kernel ? fused : taken;
 }
 
-CublasLt::Tuned CublasLt::tune(const LibraryCall &call) {
-  const MatmulCalls calls = takenCalls(matmulCallsOf(call), std::nullopt);
+CublasLt::Tuned CublasLt::tune(const LibraryCall &call, const MatmulCalls &calls) {
   const MatmulShape &shape = calls.shape;
   Tuned best;
   best.key = keyOf(shape);

@@ -32,7 +32,7 @@ public:
     int refused = 0;                                ///< number of proposals that did not run
   };
   Tuned tune(const LibraryCall &call);
-  /// The key that tune() would return.
+  /// Of the call with all that it asks for; tune() may return that of what is left without an epilogue.
   std::string keyOf(const LibraryCall &call) const;
 
   /// Whether what is enqueued from here on belongs to the first micro-batch of a step.
@@ -50,6 +50,10 @@ private:
                                                    bool isPadded) const;
   /// The wide product, if the table says that its algorithm is for that, or says nothing and it is faster.
   std::optional<PaddedMatmul> paddedOf(const MatmulCalls &calls) const;
+  /// Whether the program's kernels compute the epilogue although the library may have an algorithm with it.
+  bool runsApart(const MatmulShape &shape) const;
+  /// One way to compute the call.
+  Tuned tune(const LibraryCall &call, const MatmulCalls &calls);
   /// Times what the library proposes for the launch.
   void tune(MatmulLaunch &launch, Tuned &best) const;
   [[noreturn]] void failWithout(const MatmulShape &shape) const;
@@ -70,6 +74,7 @@ private:
   cublasLtHandle_t handle = nullptr;
   uint64_t libraryVersion = 0;
   bool isFirstMicro = false;
+  bool tunesEpilogue = false; ///< GELU's derivative in the epilogue is being timed
   mutable std::map<std::pair<std::string, bool>, std::optional<cublasLtMatmulAlgo_t>>
       chosen; ///< by key, and whether for wide matrices
   mutable std::map<std::string, int> sources;

@@ -193,4 +193,24 @@ std::optional<double> MatmulLaunch::measure() {
   return times[kRuns / 2];
 }
 
+double copyMicroseconds(Gpu &gpu, CUdeviceptr from, CUdeviceptr to, size_t bytes) {
+  constexpr int kRuns = 11;
+  const Driver &driver = gpu.driver();
+  const auto copy = [&] { driver.check(driver.memcpyDtoDAsync(to, from, bytes, gpu.stream()), "tuning"); };
+  copy();
+  const TimedPair events(driver);
+  std::vector<double> times;
+  for (int run = 0; run < kRuns; ++run) {
+    driver.check(driver.eventRecord(events.pair[0], gpu.stream()), "tuning");
+    copy();
+    driver.check(driver.eventRecord(events.pair[1], gpu.stream()), "tuning");
+    gpu.synchronize();
+    float milliseconds = 0;
+    driver.check(driver.eventElapsedTime(&milliseconds, events.pair[0], events.pair[1]), "tuning");
+    times.push_back(static_cast<double>(milliseconds) * 1e3);
+  }
+  std::nth_element(times.begin(), times.begin() + kRuns / 2, times.end());
+  return times[kRuns / 2];
+}
+
 } // namespace kedge::rt::cuda

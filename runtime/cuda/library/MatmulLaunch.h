@@ -53,4 +53,7 @@ private:
   std::unique_ptr<State> state; ///< null: there is nothing to multiply
 };
 
+/// Median time of a copy within the GPU, after one that warms up.
+double copyMicroseconds(Gpu &gpu, CUdeviceptr from, CUdeviceptr to, size_t bytes);
+
 } // namespace kedge::rt::cuda

@@ -1,7 +1,7 @@
 // RUN: kedge-opt %s --split-input-file --kedge-group-launches --kedge-check-memory | FileCheck %s
 // RUN: kedge-opt %s --split-input-file --kedge-group-launches --kedge-statistics -o /dev/null 2>&1 | FileCheck %s --check-prefix=STATISTICS
-// STATISTICS: 2 kedge-group-launches groups
-// STATISTICS: 4 kedge-group-launches launches grouped
+// STATISTICS: 3 kedge-group-launches groups
+// STATISTICS: 6 kedge-group-launches launches grouped
 
 // Two updates with a launch of something else between: one launch where the second stood. The first gradient lives on
 // until then, later launches have new numbers, and no offset changes.
@@ -95,4 +95,49 @@ exec.function @conflicts {
   exec.launch "u2" reads(%p2, %t) writes(%p2) iterations 0 grain 1 stream 0 types [tensor<8xf32>, tensor<8xf32>] -> [tensor<8xf32>] {flat = {function = "flat0", elements = 8}}
   exec.launch "reads0" reads(%p0) writes() iterations 0 grain 1 stream 0 types [tensor<8xf32>] -> []
   exec.launch "u3" reads(%p3, %t) writes(%p3) iterations 0 grain 1 stream 0 types [tensor<8xf32>, tensor<8xf32>] -> [tensor<8xf32>] {flat = {function = "flat0", elements = 8}}
+}
+
+// -----
+
+// Launches of one kernel with few blocks: a row of blocks each, whose tensors are in a table. The third has a conflict on
+// its way, the fourth more blocks than leave room, so they stay. The largest live set is another one: of it plans tell.
+// CHECK-LABEL: gpu.module @kernels
+// CHECK: llvm.mlir.global internal constant @copies0_2_of_k_sum_table{{[0-9]}}(dense<[0, 1024, 512, 1280]> : tensor<4xi64>)
+// CHECK: gpu.func @copies0_2_of_k_sum(%[[ALL:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64}) kernel attributes {known_block_size = array<i32: 32, 1, 1>}
+// CHECK: gpu.block_id y
+// CHECK: llvm.getelementptr %[[ALL]]
+// CHECK: gpu.block_id x
+// CHECK-LABEL: exec.function @sums
+// CHECK: exec.launch "copies0_2_of_k_sum" reads(%[[A:.*]], %[[B:.*]]) writes(%[[SA:.*]], %[[SB:.*]]) iterations 0
+// CHECK-SAME: kernels = [{block = array<i64: 32, 1, 1>, grid = array<i64: 4, 2, 1>, name = "copies0_2_of_k_sum", operands = [0]}]
+// CHECK-NEXT: exec.launch "other"
+// CHECK: exec.launch "k_sum"
+// CHECK: exec.launch "k_sum"
+gpu.module @kernels {
+  gpu.func @k_sum(%a: !llvm.ptr<1>, %s: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %x = gpu.block_id x
+    %at = arith.index_cast %x : index to i32
+    %from = llvm.getelementptr %a[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %v = llvm.load %from : !llvm.ptr<1> -> f32
+    llvm.store %v, %s : f32, !llvm.ptr<1>
+    gpu.return
+  }
+}
+exec.arena 4096 persistent 0 align 256
+exec.function @sums {
+  %a = exec.buffer "a" at 0 size 32 live[0, 2] tensor<8xf32>
+  %most = exec.buffer "most" at 2048 size 2048 live[0, 0] tensor<512xf32>
+  %b = exec.buffer "b" at 512 size 32 live[1, 3] tensor<8xf32>
+  %sa = exec.buffer "sa" at 1024 size 4 live[2, 7] tensor<f32> binds [#train.binding<output "sa">]
+  %sb = exec.buffer "sb" at 1280 size 4 live[3, 7] tensor<f32> binds [#train.binding<output "sb">]
+  %c = exec.buffer "c" at 0 size 32 live[4, 6] tensor<8xf32>
+  %sc = exec.buffer "sc" at 1536 size 4 live[5, 7] tensor<f32> binds [#train.binding<output "sc">]
+  %sd = exec.buffer "sd" at 1792 size 4 live[6, 7] tensor<f32> binds [#train.binding<output "sd">]
+  exec.launch "make" reads() writes(%a, %most) iterations 0 grain 1 stream 0 types [] -> [tensor<8xf32>, tensor<512xf32>]
+  exec.launch "make" reads() writes(%b) iterations 0 grain 1 stream 0 types [] -> [tensor<8xf32>]
+  exec.launch "k_sum" reads(%a) writes(%sa) iterations 0 grain 1 stream 0 types [tensor<8xf32>] -> [tensor<f32>] {kernels = [{block = array<i64: 32, 1, 1>, grid = array<i64: 4, 1, 1>, name = "k_sum", operands = [0, 1]}]}
+  exec.launch "k_sum" reads(%b) writes(%sb) iterations 0 grain 1 stream 0 types [tensor<8xf32>] -> [tensor<f32>] {kernels = [{block = array<i64: 32, 1, 1>, grid = array<i64: 4, 1, 1>, name = "k_sum", operands = [0, 1]}]}
+  exec.launch "other" reads() writes(%c) iterations 0 grain 1 stream 0 types [] -> [tensor<8xf32>]
+  exec.launch "k_sum" reads(%c) writes(%sc) iterations 0 grain 1 stream 0 types [tensor<8xf32>] -> [tensor<f32>] {kernels = [{block = array<i64: 32, 1, 1>, grid = array<i64: 4, 1, 1>, name = "k_sum", operands = [0, 1]}]}
+  exec.launch "k_sum" reads(%c) writes(%sd) iterations 0 grain 1 stream 0 types [tensor<8xf32>] -> [tensor<f32>] {kernels = [{block = array<i64: 32, 1, 1>, grid = array<i64: 400, 1, 1>, name = "k_sum", operands = [0, 1]}]}
 }

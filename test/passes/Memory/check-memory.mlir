@@ -158,6 +158,23 @@ exec.function @no_wait {
 
 // -----
 
+// An update beside products: the next launch that takes the gradient's bytes must wait for it, and does not.
+train.state parameter @w tensor<16xf32>
+exec.arena 256 persistent 64 align 64
+exec.function @update_overtaken {
+  %w = exec.buffer "w" at 0 size 64 live [-1, 4] tensor<16xf32> state @w
+  %g = exec.buffer "g" at 64 size 64 live [0, 2] tensor<16xf32>
+  %x = exec.buffer "x" at 128 size 64 live [2, 3] tensor<16xf32>
+  %y = exec.buffer "y" at 64 size 64 live [3, 4] tensor<16xf32> binds [#train.binding<output "y">]
+  exec.launch "k0" reads() writes(%g) iterations 1 grain 1 stream 0 records 0 types [] -> [tensor<16xf32>]
+  exec.launch "k1" reads(%w, %g) writes(%w) iterations 1 grain 1 stream 5 waits [0] records 1 types [tensor<16xf32>, tensor<16xf32>] -> [tensor<16xf32>]
+  exec.launch "k2" reads() writes(%x) iterations 1 grain 1 stream 0 types [] -> [tensor<16xf32>]
+  // expected-error @+1 {{may start before launch 1 on stream 5 is done, and both touch bytes of buffer 'y'}}
+  exec.launch "k3" reads(%x) writes(%y) iterations 1 grain 1 stream 0 types [tensor<16xf32>] -> [tensor<16xf32>]
+}
+
+// -----
+
 // The new state goes to host memory while the old one may still be on its way from there.
 train.state parameter @m tensor<16xf32>
 exec.arena 192 persistent 0 align 64

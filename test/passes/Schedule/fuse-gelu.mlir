@@ -1,5 +1,6 @@
 // RUN: kedge-opt %s --split-input-file --kedge-fuse-gelu --kedge-statistics 2>%t | FileCheck %s
 // RUN: FileCheck %s --check-prefix=STATISTICS < %t
+// RUN: kedge-opt %s --split-input-file --kedge-fuse-gelu=sums=false | FileCheck %s --check-prefix=APART
 // STATISTICS-DAG: 3 kedge-fuse-gelu gelus joined
 // STATISTICS-DAG: 3 kedge-fuse-gelu gradients joined
 // STATISTICS-DAG: 2 kedge-fuse-gelu bias gradients joined
@@ -11,6 +12,9 @@
 // CHECK-NEXT: %[[DH:.*]], %[[DB:.*]] = train.fused_product "gelu_grad" %[[D]], %[[V]], %[[H]] {transB = true} : {{.*}} -> (tensor<2x3x16xf16>, tensor<16xf16>)
 // CHECK-NEXT: %[[SUM:.*]] = onnx.Add %[[DH]], %[[H]]
 // CHECK-NEXT: return %[[Y]], %[[SUM]], %[[DB]], %[[DB]]
+// APART-LABEL: func.func @step
+// APART: %[[DH:.*]] = train.fused_product "gelu_grad" {{.*}} -> tensor<2x3x16xf16>
+// APART: onnx.ReduceSum %[[DH]]
 func.func @step(%x: tensor<2x3x8xf16>, %w: tensor<8x16xf16>, %b: tensor<16xf16>, %v: tensor<16x8xf16>, %d: tensor<2x3x8xf16>)
     -> (tensor<2x3x16xf16>, tensor<2x3x16xf16>, tensor<16xf16>, tensor<16xf16>) {
   %h = onnx.Gemm %x, %w, %b {kedge.place = #kedge.place<forward "m", "fc">} : (tensor<2x3x8xf16>, tensor<8x16xf16>, tensor<16xf16>) -> tensor<2x3x16xf16>

@@ -163,6 +163,23 @@ TEST_F(CudaAlgorithms, ABiasWithoutAlgorithmIsAddedApart) {
   EXPECT_EQ(rt::calls::productKeys(parsed, true).count(*rt::calls::callOfKey(entries[0].at("key"))), 1u);
 }
 
+TEST_F(CudaAlgorithms, GelusDerivativeIsTimedBothWays) {
+  program = callProgram("onnx.Gemm", "bf16", {{4, 8}, {8, 16}, {4, 16}}, {4, 16}, json::object());
+  program["functions"]["f"]["launches"][0].update(
+      {{"library", "train.fused_product"},
+       {"attrs", {{"epilogue", "gelu_grad"}, {"transA", false}, {"transB", false}}}});
+  program["target"] = {{"kind", "cuda"}, {"arch", "sm_90"}};
+  // All takes equally long here, so one launch is faster than two.
+  const json fused = tuned();
+  ASSERT_EQ(fused.size(), 1u);
+  EXPECT_NE(chosen({{"algorithms", fused}}).find("epilogue 192"), std::string::npos) << fused;
+  EXPECT_EQ(chosen(json::object()).find("epilogue 192"), std::string::npos) << "without an entry: apart";
+  const ScopedVariable noEpilogue("KEDGE_STUB_NO_EPILOGUE", "1");
+  const json apart = tuned();
+  ASSERT_EQ(apart.size(), 1u);
+  EXPECT_NE(apart[0].at("key"), fused[0].at("key"));
+}
+
 TEST_F(CudaAlgorithms, TuningKeepsTheFastestAndProgramsUseIt) {
   TempFolder folder;
   const std::string path = folder.path("table.json"), text = program.dump();

@@ -140,6 +140,8 @@ TEST(CudaOffloadErrors, DamagedStreamsAndEventsAreRefused) {
   EXPECT_NE(changed(3, {{"records", 0}}).find("two launches of @f record event 0"), std::string::npos);
   EXPECT_NE(changed(3, {{"stream", 1}}).find("is on stream 1"), std::string::npos);
   EXPECT_NE(changed(1, {{"stream", 3}}).find("is on stream 3"), std::string::npos);
+  // Products have a workspace, which no other launch may need at the same time.
+  EXPECT_NE(changed(3, {{"stream", 5}}).find("is on stream 5"), std::string::npos);
 }
 
 TEST(CudaOffloadErrors, TooLittleHostMemoryIsSaidBeforeItIsTaken) {

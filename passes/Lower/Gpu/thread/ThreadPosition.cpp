@@ -45,6 +45,22 @@ void ThreadPosition::readPosition() {
     groupValid = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, groupNumber, number(plan.groups));
 }
 
+// Blocks count along the lanes, then along the tile dim, then through the other dims.
+void ThreadPosition::enterTile() {
+  Value rest = blockId(Dimension::x);
+  auto next = [&](int64_t size) {
+    Value index = arith::RemUIOp::create(b, loc, rest, number(size));
+    rest = arith::DivUIOp::create(b, loc, rest, number(size));
+    return index;
+  };
+  for (unsigned dim : {plan.lanesDim, *plan.tileDim})
+    groupIndices[dim] =
+        arith::MulIOp::create(b, loc, next(plan.tilesOf(nest.sizes[dim])), number(plan.tile()));
+  for (unsigned d : llvm::reverse(plan.parallel))
+    if (d != plan.lanesDim && d != *plan.tileDim)
+      groupIndices[d] = next(nest.sizes[d]);
+}
+
 // Row-major: the last dim runs fastest.
 void ThreadPosition::decompose(Value position, ArrayRef<unsigned> dims, Values &indices) {
   for (size_t level = dims.size(); level-- > 0;) {

@@ -23,6 +23,8 @@ public:
       : ops(ops), b(ops.builder), loc(ops.loc), nest(nest), plan(plan), groupIndices(nest.rank()) {}
 
   void readPosition();
+  /// `groupIndices` are those of the first element of the block's tile.
+  void enterTile();
   void enterGroup();
   /// The row of this thread's team in a turn of a block that adds rows up; `groupIndices` then name one row.
   void enterRow(mlir::Value turn);

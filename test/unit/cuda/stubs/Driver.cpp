@@ -459,6 +459,20 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
   return CUDA_SUCCESS;
 }
 
+/// What comes behind a kernel may be started before its end, and waits for it: here it begins behind it.
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **arguments, void **extra) {
+  record("cuLaunchKernelEx %s attributes %u", function->name.c_str(), config->numAttrs);
+  for (unsigned at = 0; at < config->numAttrs; ++at)
+    if (config->attrs[at].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION ||
+        setting("KEDGE_STUB_CAPABILITY", 90) < 90)
+      return CUDA_ERROR_INVALID_VALUE;
+  if (hasPtx() && !waitsInPtx(function->name))
+    stop("kernel " + function->name + " may start before the one in front of it is done, and does not wait");
+  return cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
+                        config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream,
+                        arguments, extra);
+}
+
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                         unsigned bz, unsigned dynamic, CUstream stream, void **arguments, void **) {
   record("cuLaunchKernel %s grid %u %u %u block %u %u %u", function->name.c_str(), gx, gy, gz, bx, by, bz);

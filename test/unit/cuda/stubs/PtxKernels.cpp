@@ -58,6 +58,7 @@ int64_t operandsInPtx(const std::string &name) {
   return static_cast<int64_t>(kernelNamed(name).parameters.size());
 }
 int64_t sharedBytesInPtx(const std::string &name) { return kernelNamed(name).sharedBytes; }
+bool waitsInPtx(const std::string &name) { return kernelNamed(name).waits; }
 
 void encodeForPtx(CUtensorMap &map, uint64_t address, std::span<const cuuint64_t> sizes,
                   std::span<const cuuint64_t> strides, std::span<const cuuint32_t> box) {

@@ -16,6 +16,8 @@ bool hasPtx();
 /// Of a kernel; ends the process when the file lacks it.
 int64_t operandsInPtx(const std::string &name);
 int64_t sharedBytesInPtx(const std::string &name);
+/// Whether it waits for the kernels in front of it itself.
+bool waitsInPtx(const std::string &name);
 /// The map in the interpreter's own form.
 void encodeForPtx(CUtensorMap &map, uint64_t address, std::span<const cuuint64_t> sizes,
                   std::span<const cuuint64_t> strides, std::span<const cuuint32_t> box);

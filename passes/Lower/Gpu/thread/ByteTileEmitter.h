@@ -1,24 +1,19 @@
 // The body of a GPU kernel that writes bytes as they lie and turned around: casts of matrices to 8-bit
 // floats.
 #pragma once
-#include "passes/Lower/Gpu/thread/ThreadScalars.h"
+#include "passes/Lower/Gpu/thread/TileKernel.h"
 
 namespace kedge::lower::gpu {
 
 /// Nests whose plan turns bytes: a block takes a tile, a thread a patch of 4 x 4 elements, which it turns in
 /// its registers. Four rows of a patch are a word, so shared memory holds words, and memory gets 16 bytes at
 /// once along the rows and 4 along the lanes.
-class ByteTileEmitter {
+class ByteTileEmitter : TileKernel {
 public:
-  /// The kernel's arguments are the nest's inputs, then its outputs.
-  ByteTileEmitter(mlir::OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, const ClusterNest &nest,
-                  const GpuPlan &plan);
+  using TileKernel::TileKernel;
   void emit();
 
 private:
-  using Values = BodyWalk::Values;
-
-  void enterTile();
   void enterPatch();
   void storeRows();
   void keepTurned(unsigned output, mlir::Value shared);
@@ -29,17 +24,7 @@ private:
   mlir::Value exists(mlir::Value index, unsigned dim);
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value times(mlir::Value a, int64_t b);
-  mlir::Value number(int64_t value) { return position.number(value); }
 
-  mlir::OpBuilder &b;
-  mlir::gpu::GPUFuncOp kernel;
-  mlir::Location loc;
-  const ClusterNest &nest;
-  const GpuPlan &plan;
-  ScalarOps ops;
-  ThreadPosition position;
-  ThreadMemory memory;
-  ThreadScalars scalars;
   Values first;              ///< indices of the tile's first element, by dim
   mlir::Value across, along; ///< of this thread's patch in the tile: along the lanes, along the tile dim
   mlir::Value valid;         ///< the patch exists; null: it does

@@ -1,4 +1,4 @@
-#include "passes/Lower/Gpu/ByteTileEmitter.h"
+#include "passes/Lower/Gpu/thread/ByteTileEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
@@ -17,33 +17,8 @@ constexpr int64_t kPitch = GpuPlan::kByteTile / kPatch + 1;
 constexpr int64_t kRun = GpuPlan::kByteRun;
 } // namespace
 
-ByteTileEmitter::ByteTileEmitter(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, const ClusterNest &nest,
-                                 const GpuPlan &plan)
-    : b(builder), kernel(kernel), loc(kernel.getLoc()), nest(nest), plan(plan),
-      ops(builder, loc, Conversions::Device), position(ops, nest, plan), memory(ops, kernel, position),
-      scalars(ops, position, memory) {}
-
 Value ByteTileEmitter::add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
 Value ByteTileEmitter::times(Value x, int64_t y) { return arith::MulIOp::create(b, loc, x, number(y)); }
-
-// The block's tile: other dims, then the tile's place along the tile dim and along the lanes.
-void ByteTileEmitter::enterTile() {
-  Value rest = position.blockId(Dimension::x);
-  auto next = [&](int64_t size) {
-    Value index = arith::RemUIOp::create(b, loc, rest, number(size));
-    rest = arith::DivUIOp::create(b, loc, rest, number(size));
-    return index;
-  };
-  first.resize(nest.rank());
-  for (unsigned dim : {plan.lanesDim, *plan.tileDim})
-    first[dim] = times(next(plan.tilesOf(nest.sizes[dim])), plan.tile());
-  for (unsigned d : llvm::reverse(plan.parallel))
-    if (d != plan.lanesDim && d != *plan.tileDim)
-      first[d] = next(nest.sizes[d]);
-  position.groupIndices = first;
-  across = times(position.threadId(Dimension::x), kPatch);
-  along = times(position.threadId(Dimension::y), kPatch);
-}
 
 Value ByteTileEmitter::exists(Value index, unsigned dim) {
   if (nest.sizes[dim] % plan.tile() == 0)
@@ -135,7 +110,10 @@ void ByteTileEmitter::storeTurned(unsigned output, Value shared) {
 }
 
 void ByteTileEmitter::emit() {
-  enterTile();
+  position.enterTile();
+  first = position.groupIndices;
+  across = times(position.threadId(Dimension::x), kPatch);
+  along = times(position.threadId(Dimension::y), kPatch);
   enterPatch();
   storeRows();
   SmallVector<std::pair<unsigned, Value>> outputs;

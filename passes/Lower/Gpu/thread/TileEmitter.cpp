@@ -1,4 +1,4 @@
-#include "passes/Lower/Gpu/TileEmitter.h"
+#include "passes/Lower/Gpu/thread/TileEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Lower/Gpu/GpuKernels.h"
 
@@ -12,32 +12,6 @@ namespace {
 constexpr int64_t kPitch = GpuPlan::kTile + 1;
 constexpr int64_t kRows = GpuPlan::kTile / GpuPlan::kTileRows;
 } // namespace
-
-TileEmitter::TileEmitter(OpBuilder &builder, mlir::gpu::GPUFuncOp kernel, const ClusterNest &nest,
-                         const GpuPlan &plan)
-    : b(builder), kernel(kernel), loc(kernel.getLoc()), nest(nest), plan(plan),
-      ops(builder, loc, Conversions::Device), position(ops, nest, plan), memory(ops, kernel, position),
-      scalars(ops, position, memory) {}
-
-// The block's tile: other dims, then the tile's place along the tile dim and along the lanes.
-void TileEmitter::enterTile() {
-  Value rest = position.blockId(mlir::gpu::Dimension::x);
-  auto next = [&](int64_t size) {
-    Value index = arith::RemUIOp::create(b, loc, rest, number(size));
-    rest = arith::DivUIOp::create(b, loc, rest, number(size));
-    return index;
-  };
-  auto first = [&](unsigned dim) -> Value {
-    return arith::MulIOp::create(b, loc, next(plan.tilesOf(nest.sizes[dim])), number(GpuPlan::kTile));
-  };
-  position.groupIndices[plan.lanesDim] = first(plan.lanesDim);
-  tileFirst = first(*plan.tileDim);
-  for (unsigned d : llvm::reverse(plan.parallel))
-    if (d != plan.lanesDim && d != *plan.tileDim)
-      position.groupIndices[d] = next(nest.sizes[d]);
-  position.column = position.threadId(mlir::gpu::Dimension::x);
-  tileRow = position.threadId(mlir::gpu::Dimension::y);
-}
 
 // Elements are turned around as they lie in memory.
 ElementMemory TileEmitter::storedMemory(const Access &access) {
@@ -139,7 +113,10 @@ void TileEmitter::storeTiles() {
 }
 
 void TileEmitter::emit() {
-  enterTile();
+  position.enterTile();
+  tileFirst = position.groupIndices[*plan.tileDim];
+  position.column = position.threadId(mlir::gpu::Dimension::x);
+  tileRow = position.threadId(mlir::gpu::Dimension::y);
   SmallVector<unsigned> transposed;
   for (auto [number, input] : llvm::enumerate(nest.inputs))
     if (plan.isTransposed(input)) {
