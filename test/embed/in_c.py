@@ -1,4 +1,4 @@
-"""Trains a golden model by --emit c and by the program for this processor: in_c.py GOLDEN_FOLDER OUT [--lax].
+"""Trains a golden model by --emit c and by the program for this processor: in_c.py GOLDEN_FOLDER OUT [--lax] [OPTION VALUE OF COMPILE...].
 
 The C file is compiled as -std=c11 -Wall -Wextra -Werror, loaded, and given the same rows and rates. Losses, gradient norms and weights are equal to
 the bit; with --lax, for models that the processor sums in another order, losses within 1e-5 and norms of weights within 1e-3 (a key's bias has no gradient but rounding).
@@ -86,15 +86,23 @@ def option(words, flag, default):
     return words[words.index(flag) + 1] if flag in words else default
 
 
+def replaced(words, given):
+    """The options `words`, with the values of `given` in place of their own."""
+    options = {words[at]: words[at + 1] for at in range(0, len(words) - 1, 2)} | {given[at]: given[at + 1] for at in range(0, len(given), 2)}
+    return [word for pair in options.items() for word in pair] + words[len(words) // 2 * 2:]
+
+
 def close(name, found, wanted, lax):
     same = struct.pack("<d", found) == struct.pack("<d", wanted) or lax and abs(found - wanted) <= 1e-5 * max(1, abs(wanted))
     assert same, f"{name}: {found!r} in C, {wanted!r} by the program"
 
 
 def main():
-    folder, out, lax = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), "--lax" in sys.argv
+    folder, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    given, lax = [word for word in sys.argv[3:] if word != "--lax"], "--lax" in sys.argv
     out.mkdir(parents=True, exist_ok=True)
     trace = json.loads((folder / "trace.json").read_text())
+    trace["compile"] = replaced(trace["compile"], given)
     log, weights = by_program(folder, trace, out)
     learner, arrays = InC(folder, trace, out), {name: array_of(folder / file) for name, file in trace["data"].items()}
     beta1, beta2 = map(float, option(trace["run"], "--betas", "0.9,0.999").split(","))

@@ -103,11 +103,17 @@ private:
       fail("--emit c: --offload has no other memory to go to; leave it out");
     if (program.options.schedule.schedule)
       fail("--emit c: the caller sets the learning rate; leave out --schedule");
-    for (const State &state : program.states)
-      if (state.encoding || state.shard || state.init.kind == StateInit::Kind::Uniform ||
-          state.init.kind == StateInit::Kind::Normal)
+    for (const State &state : program.states) {
+      const bool isRandom =
+          state.init.kind == StateInit::Kind::Uniform || state.init.kind == StateInit::Kind::Normal;
+      const char *what = state.adapter    ? "of an adapter"
+                         : state.encoding ? "held in few bits"
+                         : isRandom       ? "drawn at random"
+                                          : nullptr;
+      if (what || state.shard)
         fail("--emit c: '{}' is {}, which is not available yet", state.name,
-             state.encoding ? "held in few bits" : "drawn at random");
+             what ? what : "a part of a tensor");
+    }
   }
 
   /// The values of states that do not begin with zeros, as the arena has them.
