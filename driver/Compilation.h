@@ -12,24 +12,24 @@
 
 namespace kedge::driver {
 
-/// Which values of the chosen plan (the level-3 module with its `sched.recompute`) are to be priced.
+/// Which values of the chosen plan (the level-3 module with its `sched.recompute`) get the memory and time of
+/// each decision.
 using ValueChooser = std::function<pipelines::PricedValues(mlir::ModuleOp, const model::Model &)>;
 
 class Compilation {
 public:
-  /// Loads the model, prints lint's findings and throws when errors remain.
+  /// Loads the model, prints lint's findings and throws when errors remain. `options` must outlive it.
   explicit Compilation(const CompileOptions &options);
   ~Compilation();
 
-  // Phases in order. Each throws kedge::Error, of all that its passes report. A compilation that goes on from
-  // a file of
-  // --save-ir skips the phases that ran before the file was written.
-  void import(); ///< level 1, composites raised
+  // Phases in order (driver/options/Phase.h). Each throws kedge::Error, of all that its passes report. A
+  // compilation that goes on from a file of --save-ir skips the phases that ran before the file was written.
+  void import(); ///< level 1: phases Import and Model
   void step();   ///< level 2
-  /// Level 3, with what is computed again. With `choose`, the plan's values are noted, and those chosen
+  /// Level 3, with recomputation inserted. With `choose`, the plan's values are noted, and those chosen
   /// priced, unless the plan was made before.
   void schedule(const ValueChooser &choose = {});
-  void plan();  ///< level 4: where bytes lie, without kernels
+  void plan();  ///< level 4: the plan of memory, without kernels
   void lower(); ///< level 4, with the kernels that its launches name
   /// The passes of each phase that is still ahead, as kedge-opt takes them: a line a phase, "NAME PIPELINE".
   std::string pipelineText();
@@ -100,7 +100,7 @@ private:
   mlir::ArrayAttr noted;       ///< taken out of the module: programs do not depend on it
   bool tracesLaunches = false; ///< launches of level 4 are to be told from those of level 3
   bool edited = false;         ///< what a file of IR holds is not what was saved
-  bool isJoined = false;       ///< a rank's parts are one micro-batch
+  bool isJoined = false;       ///< a rank's parts of --same-bits are one micro-batch
   nlohmann::json savedReport;  ///< when the plan was made before
   exporter::StepCounts counts; ///< of the step, once it is there
   nlohmann::json facts;        ///< of the loss

@@ -1,4 +1,4 @@
-// What MLIR reports, in the words of all other errors: file, node, what is wrong. By itself MLIR begins with
+// Turns MLIR's diagnostics into errors of Kedge's form: file, node, what is wrong. By itself MLIR begins with
 // a location.
 #pragma once
 #include "lib/Model/Model.h"
@@ -17,9 +17,9 @@ public:
   /// plans for other ranks; may be null.
   Diagnostics(mlir::MLIRContext &context, std::string file, const model::Model *model = nullptr,
               bool isSilent = false, std::shared_ptr<std::set<std::string>> told = nullptr);
-  /// Prints what nobody has thrown.
+  /// Prints errors that raise() has not thrown.
   ~Diagnostics();
-  /// All errors that were reported, a line each.
+  /// All errors that were reported, one per line, their notes after them.
   std::string text() const;
   /// kedge::Error of all that was reported, a line each; of `otherwise` if nothing was.
   [[noreturn]] void raise(const std::string &otherwise);

@@ -17,7 +17,7 @@ public:
   const nlohmann::ordered_json &root() const { return json; }
   /// Notes what became of a key.
   void say(const std::string &key, const std::string &value, const std::string &outcome);
-  /// Warns of a key that asks the user for something, or that Kedge does otherwise.
+  /// Adds to text() that a key asks the user for something, or that Kedge does otherwise.
   void ask(const std::string &key, const std::string &value, const std::string &what);
   /// A line a key; those that ask for something stand last.
   std::string text() const { return lines + asked; }
@@ -30,7 +30,7 @@ private:
 };
 
 /// One object of the file. Each getter is nullopt for a key that is absent, null or "auto" (which it notes),
-/// and throws on a value of another type. Keys that nobody asked for are errors of finish().
+/// and throws on a value of another type or below `least`. Keys that nobody asked for are errors of finish().
 class DeepSpeedSection {
 public:
   DeepSpeedSection(DeepSpeedFile &file, const nlohmann::ordered_json *object, std::string path);
@@ -49,11 +49,11 @@ public:
 
   /// Notes what became of a key of this section.
   void say(const char *key, const std::string &outcome);
-  /// Warns of a key of this section that asks for something.
+  /// Adds to the file's text() that a key of this section asks for something.
   void ask(const char *key, const std::string &what);
   [[noreturn]] void refuse(const char *key, const std::string &expected) const;
 
-  /// A key of which Kedge does only one value.
+  /// A key of which Kedge does only `value`; throws for the other one.
   void only(const char *key, bool value, const char *reason);
   /// Notes keys without effect (KeysWithoutEffect.h) that nobody asked for, and throws on those that are not
   /// known.

@@ -8,8 +8,9 @@
 namespace kedge::driver {
 
 /// The traces of a run. Of several ranks, a state is put together from its parts, and a value from what the
-/// program says that ranks have of it along `tensor`. Its rows, along other axes and in several
-/// micro-batches, follow from the shape that is asked for: the same tensor, blocks in a row, or else a sum.
+/// program says that ranks have of it along `tensor`. Rows along other axes and in several micro-batches may
+/// be copies, blocks in a row or terms of a sum: each reading whose shape is wanted is given, with one
+/// `origin`.
 class GatheredTrace {
 public:
   /// Which shapes are of use: they are asked for by their keys, without data.

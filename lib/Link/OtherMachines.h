@@ -1,4 +1,4 @@
-// Machines that programs are compiled for and Kedge does not run on: what links for them.
+// Targets of cross-compilation, and what links for them.
 #pragma once
 #include "lib/Link/BuiltInLinker.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -17,11 +17,12 @@ struct OtherMachine {
 const OtherMachine *otherMachine(llvm::StringRef name);
 bool isWindows(llvm::StringRef machine);
 
-/// What a driver needs to make such an output for Windows, behind the objects and archives. `flags` are the
-/// linker's own.
+/// What the compiler driver needs to make an output of this form for Windows, behind the objects and
+/// archives. `flags` are the linker's own.
 std::vector<std::string> windowsFlags(OutputForm form, llvm::ArrayRef<std::string> flags);
 
-/// A module-definition file: which functions a DLL exports, those of `symbol` (the model's own) among them.
+/// A module-definition file of what a DLL exports: `functions`, and SYMBOL_open and SYMBOL_open_on as names
+/// of two.
 std::string moduleDefinition(const std::string &dll, llvm::ArrayRef<std::string> functions,
                              const std::string &symbol);
 /// Writes the import library that linkers for Windows take in place of the DLL.

@@ -1,4 +1,4 @@
-// What the exporter did to the parameters, as far as its metadata proves it. Findings report it, repair
+// What PyTorch's exporter did to the parameters, as far as its metadata proves it. Findings report it, repair
 // undoes it.
 #pragma once
 #include "lib/Lint/Repair/Stacks.h"
@@ -6,13 +6,13 @@
 
 namespace kedge::lint {
 
-/// How an initializer that constant folding made lies to the parameter that it came from.
+/// How an initializer that constant folding made relates to the parameter that it came from.
 enum class Folding {
   Transposed, // a matrix, its two axes exchanged
   Vector,     // one value a channel, with axes of length 1 around
   Same,       // the parameter itself
   Renamed,    // the parameter itself, in an order of elements that the file does not tell
-  Places,     // rows 0 to T - 1 of a table of positions
+  Places,     // the first T rows of a table of position embeddings
   FirstRow,   // row 0 of a table, repeated (the type of all tokens)
   Rows,       // rows of a table that were looked up at export by numbers that the file no longer has
   Part,       // a slice, or repeated by Expand

@@ -30,7 +30,7 @@ private:
   std::string name;
 };
 
-/// The path of external data, which is relative to the model's folder. Throws
+/// The full path of external data, whose `location` is relative to the model's folder. Throws
 /// kedge::Error when it is absolute, leaves the folder, or leads out of it through
 /// a symbolic link. `what` names the tensor in messages. The file need not exist.
 std::string resolveExternalPath(const std::string &modelPath, const std::string &location,

@@ -26,11 +26,11 @@ LocalFunction parseFunction(ParseContext &, Span);
 TrainingInfo parseTrainingInfo(ParseContext &, Span);
 DeviceConfiguration parseDeviceConfiguration(ParseContext &, Span);
 NodeDevices parseNodeDevices(ParseContext &, Span);
-/// Finds the tensors of the node's specs among its inputs and outputs, whose names may change later.
+/// Finds the tensors of the node's sharding specs among its inputs and outputs, whose names may change later.
 void bindSpecs(Node &node);
 Model parseModelProto(ParseContext &);
 
-/// Adds a StringStringEntryProto.
+/// Key and value of a StringStringEntryProto.
 std::pair<std::string, std::string> parseEntry(ParseContext &, Span);
 /// Adds an OperatorSetIdProto; "ai.onnx" becomes "".
 void parseOpset(ParseContext &, Span, std::map<std::string, int64_t> &opsets);

@@ -17,10 +17,10 @@ class WireReader {
 public:
   enum class Type { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
 
-  /// `what` names the message in errors ("node 3").
+  /// `what` names the message in errors ("node 3"); it and the file must outlive the reader.
   WireReader(const MappedFile &file, Span span, std::string_view what);
 
-  /// Goes to the next field; false at the end of the message. Skips what was not read of the field before.
+  /// Reads the next field; false at the end of the message.
   bool next();
   int field() const { return number; }
   Type type() const { return wireType; }
@@ -29,12 +29,12 @@ public:
   /// Byte offset just after the current field.
   uint64_t placeEnd() const { return fieldEnd; }
 
-  int64_t varint();         // requires Type::Varint
-  float fixed32();          // requires Type::Fixed32
-  double fixed64();         // requires Type::Fixed64
-  Span bytes();             // requires Type::Bytes; checked to lie within the message
-  std::string string();     // requires Type::Bytes, and UTF-8, as names and texts are
-  std::string byteString(); // requires Type::Bytes
+  int64_t varint();         // kedge::Error unless Type::Varint
+  float fixed32();          // kedge::Error unless Type::Fixed32
+  double fixed64();         // kedge::Error unless Type::Fixed64
+  Span bytes();             // kedge::Error unless Type::Bytes, within the message
+  std::string string();     // kedge::Error unless Type::Bytes, and UTF-8, as names and texts are
+  std::string byteString(); // kedge::Error unless Type::Bytes
 
   /// Values of a repeated scalar field, packed or not: calls `take` for each value of this occurrence.
   template <typename F> void varints(F &&take);

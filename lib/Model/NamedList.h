@@ -8,9 +8,9 @@
 
 namespace kedge::model {
 
-/// A vector of what has a `name`. find() is told of names by an index, which it makes when it is called first
-/// after an item could have changed. Names do not change through a pointer that find() or an iterator gave
-/// before another call of find().
+/// A vector of what has a `name`. find() uses an index, which it makes when it is called first after an item
+/// could have changed: not for several threads at once. Names do not change through a pointer that find() or
+/// an iterator gave before another call of find().
 template <typename Item> class NamedList {
 public:
   using Items = std::vector<Item>;
@@ -44,7 +44,7 @@ public:
     items.push_back(std::move(item));
   }
   template <typename Iterator> void insert(iterator at, Iterator first, Iterator last) {
-    items.insert(at, first, last);
+    changed().insert(at, first, last);
   }
   void clear() { changed().clear(); }
   template <typename Predicate> void eraseIf(Predicate &&isGone) { std::erase_if(changed(), isGone); }

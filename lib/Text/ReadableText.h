@@ -1,4 +1,4 @@
-// IR as people read it: functions first, an argument a line, values by the names of the model, no places.
+// IR as people read it: functions first, an argument a line, values by the names of the model, no locations.
 #pragma once
 #include "lib/Text/ValueNames.h"
 #include "llvm/Support/MemoryBuffer.h"

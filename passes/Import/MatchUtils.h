@@ -7,8 +7,8 @@
 
 namespace kedge::raise {
 
-/// The value before ops that change nothing: Identity, casts to the same type, reshapes and expansions to
-/// the same shape, Dropout outside training or of ratio 0.
+/// The value before ops that change nothing: Identity that passes gradients, casts to the same type, reshapes
+/// and expansions to the same shape, Dropout outside training or of ratio 0.
 mlir::Value skip(mlir::Value v);
 /// The op that makes skip(v), if it is an `Op`.
 template <typename Op> Op defining(mlir::Value v) { return skip(v).template getDefiningOp<Op>(); }
@@ -20,7 +20,7 @@ bool isSplat(mlir::Value v, double number);
 /// Whether both are the same value, or equal expressions of the same values (exporters repeat themselves).
 bool same(mlir::Value a, mlir::Value b, unsigned depth = 4);
 
-/// The ops that use v or a copy of it that skip() leads back to v, in program order of the copies.
+/// The ops that use v or a copy of it that skip() leads back to v, in the order of MLIR's lists of uses.
 llvm::SmallVector<mlir::Operation *> usersOf(mlir::Value v);
 /// The only user, or null.
 mlir::Operation *onlyUser(mlir::Value v);
@@ -36,10 +36,10 @@ Scaled withoutScale(mlir::Value v);
 
 /// Coefficients c0..c3 of v as a polynomial of x; nullopt when it is none.
 std::optional<std::array<double, 4>> polynomialOf(mlir::Value v, mlir::Value x, unsigned depth = 8);
-/// Values that v is computed from, v first, up to `depth` ops away; constants left out.
+/// Values that v is computed from, v first, up to `depth` ops away; constants of equal elements left out.
 llvm::SmallVector<mlir::Value> ancestors(mlir::Value v, unsigned depth);
 
-/// Reduces the trailing dims, keeping them with size 1: the first of them; nullopt otherwise.
+/// The first axis of a ReduceMean over trailing axes that keeps them with size 1; nullopt for other ops.
 std::optional<int64_t> trailingMeanAxis(mlir::Operation *reduceMean);
 /// Whether v broadcasts to x's dims from `axis` on only: the weight or bias of a norm.
 bool isRowParameter(mlir::Value v, mlir::Value x, int64_t axis);

@@ -1,4 +1,4 @@
-// Selects one of the messages that ranks have.
+// Collective: ends all ranks with the same error message.
 #pragma once
 #include "runtime/comm/Communicator.h"
 #include <cstdint>
@@ -13,8 +13,9 @@ struct Word {
   std::string text;
 };
 
-/// Throws the same error on all ranks: `head`, the selected message,
-/// `tail`. Returns if no rank has a message. Null stands for a single rank.
+/// Collective. Throws the same AgreedError on all ranks (RuntimeError where there is one): `head`, the
+/// message, `tail`; what is beyond 1024 bytes is cut off. Returns if no rank has a message. Null stands for a
+/// single rank.
 void failWithAgreedError(Communicator *ranks, const std::string &head, const std::optional<Word> &mine,
                          const std::string &tail);
 

@@ -1,5 +1,5 @@
 // The files with kernels, each of which has one function that registers them: declared here, called by
-// registerCpuKernels (Kernels.cpp). A new file has its name in this list alone.
+// registerCpuKernels (Kernels.cpp). A new file is named here and nowhere else.
 #pragma once
 
 // clang-format off

@@ -105,8 +105,8 @@ def main():
     trace["compile"] = replaced(trace["compile"], given)
     log, weights = by_program(folder, trace, out)
     learner, arrays = InC(folder, trace, out), {name: array_of(folder / file) for name, file in trace["data"].items()}
-    beta1, beta2 = map(float, option(trace["run"], "--betas", "0.9,0.999").split(","))
-    learner.rates.beta1, learner.rates.beta2 = beta1, beta2
+    betas = option(trace["run"], "--betas", f"{learner.rates.beta1!r},{learner.rates.beta2!r}").split(",")
+    learner.rates.beta1, learner.rates.beta2 = map(float, betas)
     learner.rates.weight_decay = float(option(trace["run"], "--weight-decay", learner.rates.weight_decay))
     for line in log:
         rows = {}

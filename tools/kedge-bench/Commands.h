@@ -4,7 +4,7 @@
 
 namespace kedge::bench {
 
-/// Packs the buffers of a CSV file.
+/// Assigns places in an arena to the buffers of a CSV file.
 void addArenaCommand(CLI::App &app);
 /// Plans recomputation for a graph under a byte budget.
 void addRematCommand(CLI::App &app);
@@ -15,7 +15,7 @@ void addCalibrateCommand(CLI::App &app);
 /// Compiles a language model, trains some steps on random tokens, prints one line of JSON.
 void addStepCommand(CLI::App &app);
 
-/// Times the products of compiled programs on a GPU.
+/// Times the matrix products of compiled programs on a GPU and writes the table of algorithms.
 void addTuneCommand(CLI::App &app);
 
 } // namespace kedge::bench

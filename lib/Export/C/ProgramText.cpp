@@ -11,7 +11,7 @@ namespace {
 
 using rt::ArenaSlot, rt::CompiledOptions, rt::DType, rt::dtypeName, rt::dtypeSize, rt::Function,
     rt::InputSpec, rt::Launch, rt::LossKind, rt::Program, rt::ProgramImage, rt::ResultSlot, rt::ScalarSlot,
-    rt::shapeText, rt::State, rt::StateInit;
+    rt::shapeText, rt::State, rt::StateInit, rt::StateRole;
 
 std::string typeOf(DType type) {
   switch (type) {
@@ -101,15 +101,17 @@ private:
       fail("--emit c: models with TrainingInfoProto are not available yet");
     if (program.hostArenaBytes > 0)
       fail("--emit c: --offload has no other memory to go to; leave it out");
-    if (program.options.schedule.schedule)
-      fail("--emit c: the caller sets the learning rate; leave out --schedule");
+    const rt::ScalarOptions &schedule = program.options.schedule;
+    if (schedule.schedule || schedule.warmup || schedule.decaySteps || schedule.minLr || schedule.warmupStart)
+      fail("--emit c: the caller sets the learning rate; leave out --schedule and what belongs to it");
     for (const State &state : program.states) {
       const bool isRandom =
           state.init.kind == StateInit::Kind::Uniform || state.init.kind == StateInit::Kind::Normal;
-      const char *what = state.adapter    ? "of an adapter"
-                         : state.encoding ? "held in few bits"
-                         : isRandom       ? "drawn at random"
-                                          : nullptr;
+      const char *what = state.adapter                      ? "of an adapter"
+                         : state.encoding                   ? "held in few bits"
+                         : state.role == StateRole::Average ? "an average of weights"
+                         : isRandom                         ? "drawn at random"
+                                                            : nullptr;
       if (what || state.shard)
         fail("--emit c: '{}' is {}, which is not available yet", state.name,
              what ? what : "a part of a tensor");

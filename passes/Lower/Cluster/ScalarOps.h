@@ -5,8 +5,8 @@
 
 namespace kedge::lower {
 
-/// Who converts from and to bf16 and 8-bit floats, to nearest even. Both ways have the same bits, but for the
-/// payloads of NaNs.
+/// How conversions from and to bf16 and 8-bit floats are lowered; to nearest even. Both ways have the same
+/// bits, but for the payloads of NaNs.
 enum class Conversions {
   Integers, ///< operations on integers, the same on every machine
   Device    ///< arith.extf and arith.truncf, which lowerConversions (Gpu/DeviceConversions.h) expands
@@ -28,10 +28,10 @@ public:
   mlir::Value intConstant(unsigned bits, int64_t value, unsigned width);
   /// The result of `op`; operands have `width` lanes. Not for index, random, reduce.
   mlir::Value emit(mlir::Operation *op, mlir::ValueRange operands, unsigned width);
-  /// A 16-bit float of a register as f32.
+  /// An f16, bf16 or 8-bit float of a register as f32.
   mlir::Value widen(mlir::Value value, mlir::Type from);
-  /// f32, rounded once, as a register holds a 16-bit float; one of 8 bits if it is not beyond the largest of
-  /// them.
+  /// f32, rounded once, as a register holds a float of 16 or 8 bits; of 8 bits the caller has limited it to
+  /// the largest finite one.
   mlir::Value narrow(mlir::Value value, mlir::Type to);
   /// sched.random with operands of `width` lanes.
   mlir::Value random(sched::RandomOp op, mlir::ValueRange operands, unsigned width);

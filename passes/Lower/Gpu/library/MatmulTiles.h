@@ -15,7 +15,7 @@ struct TileShape {
   int64_t rowTiles(int64_t count) const { return (count + rows - 1) / rows; }
   int64_t columnTiles(int64_t count) const { return (count + columns - 1) / columns; }
 
-  /// What wastes least of a product of rows x columns sums of this type, of which there are `products`.
+  /// The tile with the least padding for `products` matrix products of rows x columns results of this type.
   static TileShape of(int64_t rows, int64_t columns, int64_t products, mlir::Type sum);
 };
 
@@ -44,7 +44,7 @@ public:
   MatmulTiles(KernelBuilder &k, const TileShape &tile, mlir::Type sum, int64_t padA, int64_t padB);
 
   /// The sums over `steps` steps. `first` is the first step's place; `advance` gives the next one's; `load`
-  /// reads what the thread moves of a step, and past the last one whatever does not lie outside; `put` writes
+  /// reads what the thread moves of a step, and past the last one anything within bounds; `put` writes
   /// that into a buffer by storeA and storeB.
   using Advance = Fn<Nums(Nums place)>;
   using Load = Fn<Nums(const Nums &place)>;
@@ -61,7 +61,7 @@ public:
   using Group = Fn<void(Num row, Num column, llvm::ArrayRef<Num> values)>;
   void forEachGroup(llvm::ArrayRef<Num> sums, Group body) const;
 
-  /// Elements of 16 bytes.
+  /// Elements in an access of 16 bytes.
   static unsigned widthOf(mlir::Type element) { return 128 / element.getIntOrFloatBitWidth(); }
 
 private:

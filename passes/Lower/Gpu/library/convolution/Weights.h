@@ -1,6 +1,6 @@
 // The gradient of the weights in tiles: rows are filters, columns channels and taps, and the sums run over
-// the positions of all images, in parts where too few tiles would fill a device. Kernels of threads and of
-// tensor cores share this.
+// the positions of all images, in parts (split-K) where too few tiles would fill a device. Kernels of threads
+// and of tensor cores share this.
 #pragma once
 #include "passes/Lower/Gpu/library/Copies.h"
 #include "passes/Lower/Gpu/library/MatmulTiles.h"
@@ -22,7 +22,7 @@ struct WeightPlan {
   explicit WeightPlan(const Convolution &call);
   void cut(int64_t tileRows, int64_t tileColumns, int64_t depth);
 
-  /// Products of the size that a tile's sums are worth: parts that the positions may be cut into.
+  /// Independent products, at most: groups, and parts of 256 positions that a sum may be cut into (split-K).
   int64_t products() const { return c.groups * std::max<int64_t>(1, positions / 256); }
   int64_t elements() const { return c.groups * rows * columns; }
   /// Neighbouring positions that are read at once.
@@ -33,7 +33,7 @@ struct WeightPlan {
 /// What a block computes, and where its threads find it.
 class WeightBlock {
 protected:
-  /// `memory`: image, result, filter.
+  /// `memory`: image, the result's gradient, the filter's gradient, which is written.
   WeightBlock(KernelBuilder &k, const WeightPlan &plan, llvm::ArrayRef<Memory> memory);
 
   Num begin, end; ///< positions of the part
