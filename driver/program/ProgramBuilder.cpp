@@ -16,7 +16,6 @@
 #include "runtime/io/SameFile.h"
 #include "llvm/ADT/SetVector.h"
 #include <filesystem>
-#include <future>
 
 using namespace mlir;
 
@@ -115,23 +114,15 @@ exporter::CFiles ProgramBuilder::inC(const std::string &name) {
                               exporter::kernelsInC(*kernels), name);
 }
 
-/// Machine code is made while the program's text is.
 ProgramParts ProgramBuilder::parts() {
-  ProgramParts made;
-  std::future<void> kernels;
-  if (!options.onGpu())
-    kernels = std::async(std::launch::async, [this, &made, &asking = reporter()] {
-      SilentReporter silent(&asking);
-      const ReporterScope scope(silent);
-      compileKernels(made);
-    });
   exporter::ProgramImageParts image = this->image();
   if (!options.output.algorithms.empty())
     embedAlgorithms(options.output.algorithms, image.json);
+  ProgramParts made;
   made.json = image.json.dump();
   made.data.assign(image.data.begin(), image.data.end());
-  if (kernels.valid())
-    kernels.get();
+  if (!options.onGpu())
+    compileKernels(made);
   return made;
 }
 
