@@ -135,6 +135,7 @@ private:
       look(isQuick ? std::vector{next, std::min(2 * next, largestTried)} : std::vector{next});
     while (fitting.size == 0 && isOpen(precision))
       look({std::max<int64_t>(1, tooLarge.size / 8)});
+    bool wasFitting = true;
     for (int sameEnd = 0; isOpen(precision);) {
       // A line that moves the same end again and again is a bad guess.
       const int64_t before = fitting.size, gap = tooLarge.size - fitting.size;
@@ -155,8 +156,9 @@ private:
       tooLarge = {largestTried + 1, false, std::nullopt};
     }
     while (!isBetween() && isOpen(kSettled)) {
-      look({next, std::min(next + std::max<int64_t>(1, next / 8), largestTried)});
-      next = fullAt(last.front(), last.back());
+      const std::vector<Tried> pair =
+          look({next, std::min(next + std::max<int64_t>(1, next / 8), largestTried)});
+      next = fullAt(pair.front(), pair.back());
     }
     for (bool isNear = true; isOpen(kSettled); isNear = false)
       look(isNear ? around(sizeBetween(fitting, tooLarge)) : thirds());
@@ -188,19 +190,20 @@ private:
     return upper < tooLarge.size && upper > lower ? std::vector{lower, upper} : std::vector{lower};
   }
 
-  /// By rising size.
-  void look(const std::vector<int64_t> &sizes) {
+  /// `sizes` by rising size.
+  std::vector<Tried> look(const std::vector<int64_t> &sizes) {
     const ProgressStage stage(
         fmt::format("looking for the largest {}, trying {}", what, fmt::join(sizes, " and ")), 0);
     std::vector<std::string> failures(sizes.size());
-    last.assign(sizes.size(), {});
-    if (sizes.size() == 1)
-      last.front() = triedAbove(sizes.front(), failures.front());
+    std::vector<Tried> looked(sizes.size());
+    if (sizes.size() == 1) // its own progress is told on this thread
+      looked.front() = triedAbove(sizes.front(), failures.front());
     else
-      sideBySide(sizes.size(), [&](size_t i) { last[i] = triedAbove(sizes[i], failures[i]); });
+      sideBySide(sizes.size(), [&](size_t i) { looked[i] = triedAbove(sizes[i], failures[i]); });
     endIfCancelled();
-    for (const auto &[one, failure] : llvm::zip_equal(last, failures))
+    for (const auto &[one, failure] : llvm::zip_equal(looked, failures))
       take(one, failure);
+    return looked;
   }
 
   /// Where a smaller size fits, one that the model does not take is too large.
@@ -228,8 +231,7 @@ private:
   const char *what;
   const bool isQuick;
   const Resize resize;
-  bool saidWhy = false, isSettling = false, wasFitting = true;
-  std::vector<Tried> last; ///< that were looked at
+  bool saidWhy = false, isSettling = false;
   Tried fitting{0, true, std::nullopt}, tooLarge{largestTried + 1, false, std::nullopt};
 };
 

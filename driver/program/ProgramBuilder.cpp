@@ -65,7 +65,8 @@ exporter::ProgramFacts ProgramBuilder::facts(std::vector<uint8_t> &data) {
   exporter::ProgramFacts program;
   program.name = rt::printable(std::filesystem::path(options.output.path).filename().string());
   program.modelPath = filePlaceOf(options.model.model);
-  program.embedWeights = options.output.embedWeights;
+  const bool embeds = options.output.embedWeights || options.output.emit == Emit::C;
+  program.embedWeights = embeds;
   program.options = programOptions(options, loss, module);
   if (!findings.drawsInEvaluation.empty())
     program.options["draws_in_evaluation"] = findings.drawsInEvaluation;
@@ -73,7 +74,7 @@ exporter::ProgramFacts ProgramBuilder::facts(std::vector<uint8_t> &data) {
   program.plan = compilation.report();
   program.labels = loss.value("labels", "");
   program.skeleton = compilation.isEdited() ? nlohmann::json::object({{"refused", options.resumedFrom}})
-                                            : exportTemplates(module, findings, options.output.embedWeights,
+                                            : exportTemplates(module, findings, embeds,
                                                               options.model.adapters.integerForm, data);
   program.target = options.onGpu() ? gpuTarget(data) : KernelLevels(options.machine.cpus).target();
   return program;

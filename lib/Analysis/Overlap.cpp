@@ -2,6 +2,7 @@
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/abi/Streams.h"
+#include "lib/Analysis/LaunchesByFunction.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -39,18 +40,11 @@ double endOf(exec::FunctionOp function, ArrayRef<ScheduledLaunch> launches, bool
 
 StepOverlap overlapOf(ModuleOp module, const std::vector<ScheduledLaunch> &launches, int64_t accumulate) {
   StepOverlap step;
-  ArrayRef<ScheduledLaunch> rest(launches);
-  for (auto function : module.getOps<exec::FunctionOp>()) {
-    auto turns = function.getBody().getOps<exec::LaunchInterface>();
-    ArrayRef<ScheduledLaunch> own = rest.take_front(static_cast<size_t>(llvm::range_size(turns)));
-    rest = rest.drop_front(own.size());
-    double seconds = 0;
-    for (auto [launch, cost] : llvm::zip(turns, own))
-      seconds += isCollective(launch) ? cost.seconds : 0;
-    const int64_t runs = function.getKind() ? train::runsInStep(*function.getKind(), accumulate) : 0;
-    const double shown = endOf(function, own, true) - endOf(function, own, false);
-    step.seconds += static_cast<double>(runs) * seconds;
-    step.hidden += static_cast<double>(runs) * std::max(0.0, seconds - shown);
+  for (FunctionLaunches &own : byFunction(module, launches, accumulate)) {
+    const double seconds = own.secondsOf([](exec::LaunchInterface launch) { return isCollective(launch); });
+    const double shown = endOf(own.function, own.rows, true) - endOf(own.function, own.rows, false);
+    step.seconds += own.runs * seconds;
+    step.hidden += own.runs * std::max(0.0, seconds - shown);
   }
   return step;
 }

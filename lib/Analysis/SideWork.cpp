@@ -2,6 +2,7 @@
 #include "kedge/Dialect/Exec/ExecOps.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/abi/Streams.h"
+#include "lib/Analysis/LaunchesByFunction.h"
 #include <array>
 #include <deque>
 #include <set>
@@ -93,21 +94,15 @@ private:
 
 SideWork sideWorkOf(ModuleOp module, const std::vector<ScheduledLaunch> &launches, int64_t accumulate) {
   SideWork step;
-  ArrayRef<ScheduledLaunch> rest(launches);
-  for (auto function : module.getOps<exec::FunctionOp>()) {
-    auto turns = function.getBody().getOps<exec::LaunchInterface>();
-    ArrayRef<ScheduledLaunch> own = rest.take_front(static_cast<size_t>(llvm::range_size(turns)));
-    rest = rest.drop_front(own.size());
-    double seconds = 0;
-    for (auto [launch, cost] : llvm::zip(turns, own))
-      seconds += launch.getStream() == abi::kSideStream ? cost.seconds : 0;
-    const int64_t runs = function.getKind() ? train::runsInStep(*function.getKind(), accumulate) : 0;
-    if (runs == 0 || seconds == 0)
+  for (FunctionLaunches &own : byFunction(module, launches, accumulate)) {
+    const double seconds =
+        own.secondsOf([](exec::LaunchInterface launch) { return launch.getStream() == abi::kSideStream; });
+    if (own.runs == 0 || seconds == 0)
       continue;
-    const double saved = StreamSimulation(function, own, /*isApart=*/false).run() -
-                         StreamSimulation(function, own, /*isApart=*/true).run();
-    step.seconds += static_cast<double>(runs) * seconds;
-    step.hidden += static_cast<double>(runs) * std::max(0.0, saved);
+    const double saved = StreamSimulation(own.function, own.rows, /*isApart=*/false).run() -
+                         StreamSimulation(own.function, own.rows, /*isApart=*/true).run();
+    step.seconds += own.runs * seconds;
+    step.hidden += own.runs * std::max(0.0, saved);
   }
   return step;
 }

@@ -42,6 +42,25 @@ public:
       load[at + 1] += bytes;
   }
 
+  /// What the launch reads for the last time, and its scratch, stays live up to `wanted` where there is room.
+  /// Returns how many buffers do.
+  int64_t hold(FunctionPlan &plan, const PlannedLaunch &launch, int64_t at, int64_t wanted) {
+    llvm::SmallVector<size_t> buffers(launch.reads);
+    if (launch.workspace >= 0)
+      buffers.push_back(static_cast<size_t>(launch.workspace));
+    int64_t held = 0;
+    for (size_t index : buffers) {
+      PlannedBuffer &buffer = plan.buffers[index];
+      if (!isTransient(buffer) || buffer.last != at)
+        continue;
+      const int64_t last = roomUntil(at, wanted, buffer.bytes);
+      add(at + 1, last, buffer.bytes);
+      held += last > at;
+      buffer.last = last;
+    }
+    return held;
+  }
+
 private:
   std::vector<int64_t> load; ///< by launch, from -1 on
   int64_t most = 0;

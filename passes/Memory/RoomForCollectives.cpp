@@ -29,7 +29,7 @@ public:
     int64_t before = -1; // the collective before
     for (int64_t at = 0; at < static_cast<int64_t>(plan.launches.size()); ++at)
       if (const PlannedLaunch &launch = plan.launches[at]; isCollective(launch)) {
-        holdUntilRead(launch, at);
+        changed += live.hold(plan, launch, at, firstReader(plan, at) - 1);
         if (gathersStates(launch))
           freeEarly(launch, before + 1);
         before = at;
@@ -41,22 +41,6 @@ private:
   bool gathersStates(const PlannedLaunch &launch) const {
     return llvm::all_of(launch.reads, [&](size_t buffer) { return plan.buffers[buffer].isState(); }) &&
            llvm::none_of(launch.writes, [&](size_t buffer) { return plan.buffers[buffer].persistent(); });
-  }
-
-  void holdUntilRead(const PlannedLaunch &launch, int64_t at) {
-    const int64_t until = firstReader(plan, at) - 1;
-    SmallVector<size_t> buffers(launch.reads);
-    if (launch.workspace >= 0)
-      buffers.push_back(static_cast<size_t>(launch.workspace));
-    for (size_t index : buffers) {
-      PlannedBuffer &buffer = plan.buffers[index];
-      if (!LiveBytes::isTransient(buffer) || buffer.last != at)
-        continue;
-      const int64_t last = live.roomUntil(at, until, buffer.bytes);
-      live.add(at + 1, last, buffer.bytes);
-      changed += last > at;
-      buffer.last = last;
-    }
   }
 
   /// All of what it fills, and its scratch, from the same launch on: it starts when the last of them is free.

@@ -15,9 +15,10 @@ public:
 
   int64_t run() {
     findProducts();
-    for (int64_t at : beside)
-      hold(plan.launches[at], at);
-    return changed;
+    int64_t held = 0;
+    for (const auto &[at, until] : llvm::reverse(beside))
+      held += live.hold(plan, plan.launches[at], at, until);
+    return held;
   }
 
 private:
@@ -31,35 +32,17 @@ private:
       if (multiplies || llvm::any_of(launch.writes, [&](size_t made) { return needed.contains(made); })) {
         needed.insert(launch.reads.begin(), launch.reads.end());
       } else if (isa<sched::ClusterOp>(launch.op) && !products.empty()) {
-        beside.insert(beside.begin(), at);
-        until[at] = products[products.size() - std::min<size_t>(products.size(), kProducts)];
+        beside.emplace_back(at, products[products.size() - std::min<size_t>(products.size(), kProducts)]);
       }
       if (multiplies)
         products.push_back(at);
     }
   }
 
-  /// What it reads, and its scratch, as long as no more is live at once than anyway.
-  void hold(const PlannedLaunch &launch, int64_t at) {
-    SmallVector<size_t> buffers(launch.reads);
-    if (launch.workspace >= 0)
-      buffers.push_back(static_cast<size_t>(launch.workspace));
-    for (size_t index : buffers) {
-      PlannedBuffer &buffer = plan.buffers[index];
-      if (!LiveBytes::isTransient(buffer) || buffer.last != at)
-        continue;
-      const int64_t last = live.roomUntil(at, until.lookup(at), buffer.bytes);
-      live.add(at + 1, last, buffer.bytes);
-      changed += last > at;
-      buffer.last = last;
-    }
-  }
-
   FunctionPlan &plan;
   LiveBytes live;
-  std::vector<int64_t> beside;            ///< launches
-  llvm::DenseMap<int64_t, int64_t> until; ///< by launch
-  int64_t changed = 0;
+  std::vector<std::pair<int64_t, int64_t>>
+      beside; ///< launch and the last one until which it may run, backwards
 };
 
 } // namespace

@@ -64,7 +64,7 @@ class InC:
     def step(self, rows):
         result, arguments = Result(), []
         for argument in self.inputs:
-            name = argument.split("*")[1]
+            name = argument.split("*in_")[1]
             arguments.append(ctypes.create_string_buffer(rows[name], len(rows[name])))
         code = self.library.learner_step(*arguments, ctypes.byref(result))
         assert code == 0, f"input {code} was refused"

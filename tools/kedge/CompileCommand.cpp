@@ -127,11 +127,6 @@ void writeC(Compilation &compilation, const CompileOptions &options, const std::
 int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
   checkText(options);
   const bool isC = options.output.emit == Emit::C;
-  if (isC && !options.output.embedWeights) {
-    CompileOptions whole = options;
-    whole.output.embedWeights = true;
-    return runCompile(whole, cache);
-  }
   if (options.joint.on) {
     const JointAnswer answer = planJointly(options);
     reporter().sayTogether(jointText(answer.report, options.joint.explains), {});

@@ -81,8 +81,7 @@ std::string numberText(Attribute value, Type type) {
 
 class FunctionWriter {
 public:
-  FunctionWriter(std::string &text, std::set<std::pair<std::string, int64_t>> &vectors)
-      : text(text), vectors(vectors) {}
+  FunctionWriter(std::string &text, std::set<std::string> &vectors) : text(text), vectors(vectors) {}
 
   void write(LLVM::LLVMFuncOp function) {
     Block &body = function.getBody().front();
@@ -102,9 +101,11 @@ private:
     auto vector = dyn_cast<VectorType>(type);
     if (!vector)
       return scalarType(type);
-    const std::string element = nameOf(vector.getElementType());
-    vectors.insert({element, vector.getNumElements()});
-    return fmt::format("kedge_{}x{}", element, vector.getNumElements());
+    const Type element = vector.getElementType();
+    const std::string name = fmt::format("kedge_{}x{}", nameOf(element), vector.getNumElements());
+    vectors.insert(fmt::format("typedef struct {{ {} v[{}]; }} {};\n", scalarType(element),
+                               vector.getNumElements(), name));
+    return name;
   }
 
   void line(const std::string &words) { text += std::string(depth, ' ') + words + "\n"; }
@@ -408,7 +409,7 @@ private:
   }
 
   std::string &text;
-  std::set<std::pair<std::string, int64_t>> &vectors;
+  std::set<std::string> &vectors;
   llvm::DenseMap<Value, std::string> names;
   int next = 0, depth = 1;
 };
@@ -429,17 +430,6 @@ std::string extremesIn(const std::string &functions) {
   return text;
 }
 
-std::string fullName(StringRef element) {
-  return llvm::StringSwitch<std::string>(element)
-      .Case("f32", "float")
-      .Case("ptr", "char *")
-      .Case("f64", "double")
-      .Case("u8", "uint8_t")
-      .Case("u16", "uint16_t")
-      .Case("u32", "uint32_t")
-      .Default("uint64_t");
-}
-
 } // namespace
 
 std::string kernelsInC(ModuleOp kernels) {
@@ -448,7 +438,7 @@ std::string kernelsInC(ModuleOp kernels) {
       op->erase();
   });
   std::string functions;
-  std::set<std::pair<std::string, int64_t>> vectors;
+  std::set<std::string> vectors;
   for (Operation &op : *kernels.getBody()) {
     auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
     if (!function)
@@ -457,9 +447,8 @@ std::string kernelsInC(ModuleOp kernels) {
       FunctionWriter(functions, vectors).write(function);
   }
   std::string text = extremesIn(functions);
-  for (const auto &[element, count] : vectors)
-    text += fmt::format("typedef struct {{ {} v[{}]; }} kedge_{}x{};\n", fullName(element), count, element,
-                        count);
+  for (const std::string &type : vectors)
+    text += type;
   return text + "\n" + functions;
 }
 

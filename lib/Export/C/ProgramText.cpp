@@ -2,9 +2,12 @@
 #include "lib/Export/C/LibraryText.h"
 #include "lib/Support/Error.h"
 #include "runtime/format/Convert.h"
+#include "runtime/io/Printable.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cstring>
 #include <fmt/ranges.h>
+#include <map>
 
 namespace kedge::exporter {
 namespace {
@@ -83,6 +86,7 @@ public:
   ProgramWriter(const ProgramImage &image, const std::string &kernels, const std::string &name)
       : image(image), program(rt::parseProgram(image.json)), kernels(kernels), name(name) {
     expectSupported();
+    nameParameters();
   }
 
   CFiles write() {
@@ -128,7 +132,7 @@ private:
       std::vector<char> bytes(state.desc.bytes());
       rt::transpose(bytes.data(), state.desc.type, state.desc.shape, image.data + state.init.offset,
                     state.init.type, state.init.perm);
-      text += fmt::format("/* {} */\nstatic const {} values{}[] = {{{}}};\n", state.name,
+      text += fmt::format("/* {} */\nstatic const {} values{}[] = {{{}}};\n", inComment(state.name),
                           unsignedOf(state.desc.type), at, numbers(bytes, dtypeSize(state.desc.type)));
     }
     return text;
@@ -170,8 +174,9 @@ private:
 
   std::string scalars() const {
     std::string text =
-        "static void set_scalars(void) {\n  const struct rates *rates = &" + name +
-        "_rates;\n  const double update = (double)(steps + 1);\n  (void)rates, (void)update;\n";
+        fmt::format("static void set_scalars(void) {{\n  const struct {0}_rates *rates = &{0}_rates;\n"
+                    "  const double update = (double)(steps + 1);\n  (void)rates, (void)update;\n",
+                    name);
     for (const ScalarSlot &slot : program.scalars) {
       const auto known = std::find_if(std::begin(kScalars), std::end(kScalars),
                                       [&](const Formula &f) { return slot.name == f.name; });
@@ -183,8 +188,6 @@ private:
       text += fmt::format("  {{ const {0} value = ({0})({1}); memcpy({2}, &value, sizeof value); }}\n",
                           typeOf(slot.type), formula, place(slot.offset));
     }
-    size_t at = text.find("struct rates");
-    text.replace(at, strlen("struct rates"), fmt::format("struct {}_rates", name));
     return text + "}\n\n";
   }
 
@@ -206,7 +209,7 @@ private:
     }
     for (const char *function : {"init", "restore"})
       if (program.function(function))
-        text += fmt::format("  run_{}();\n", function);
+        text += fmt::format("  set_scalars();\n  run_{}();\n", function);
     return fmt::format("struct {}_rates {}_rates = {{{:a}, {:a}, {:a}, {:a}, {:a}, {:a}, {:a}, {}}};\n\n",
                        name, name, o.lr, o.beta1, o.beta2, o.eps, o.weightDecay, o.momentum, o.clipNorm,
                        o.seed) +
@@ -217,38 +220,29 @@ private:
     std::vector<std::string> list;
     for (const InputSpec &input : program.inputs)
       if (withLabels || !input.labels)
-        list.push_back(fmt::format("const {} *{}", typeOf(input.desc.type), word(input.name)));
+        list.push_back(fmt::format("const {} *{}", typeOf(input.desc.type), parameter(input)));
     return joined(list);
   }
 
   /// Integers outside of what the model takes are found before anything changes.
-  std::string inputs(const Function &function) const {
-    std::string text;
-    size_t number = 0;
-    for (const InputSpec &input : program.inputs) {
-      ++number;
+  std::string inputs(const Function &function, bool withLabels) const {
+    std::string checks, copies;
+    for (const auto &[at, input] : llvm::enumerate(program.inputs)) {
       const auto slot = std::find_if(function.inputs.begin(), function.inputs.end(),
                                      [&](const ArenaSlot &s) { return s.name == input.name; });
-      if (slot == function.inputs.end())
+      if (slot == function.inputs.end() || (input.labels && !withLabels))
         continue;
       if (input.lo || input.hi)
-        text += fmt::format("  for (int64_t i = 0; i < {}; ++i)\n    if ({})\n      return {};\n",
-                            input.desc.elements(), outside(input), number);
+        checks += fmt::format("  for (int64_t i = 0; i < {}; ++i)\n    if ({})\n      return {};\n",
+                              input.desc.elements(), outside(input), at + 1);
+      copies +=
+          fmt::format("  memcpy({}, {}, {});\n", place(slot->offset), parameter(input), input.desc.bytes());
     }
-    number = 0;
-    for (const InputSpec &input : program.inputs) {
-      const auto slot = std::find_if(function.inputs.begin(), function.inputs.end(),
-                                     [&](const ArenaSlot &s) { return s.name == input.name; });
-      if (slot == function.inputs.end())
-        continue;
-      text +=
-          fmt::format("  memcpy({}, {}, {});\n", place(slot->offset), word(input.name), input.desc.bytes());
-    }
-    return text;
+    return checks + copies;
   }
 
-  static std::string outside(const InputSpec &input) {
-    const std::string value = fmt::format("{}[i]", word(input.name));
+  std::string outside(const InputSpec &input) const {
+    const std::string value = fmt::format("{}[i]", parameter(input));
     std::vector<std::string> bounds;
     if (input.lo)
       bounds.push_back(fmt::format("{} < {}", value, *input.lo));
@@ -266,7 +260,8 @@ private:
       return "";
     std::string text =
         fmt::format("int {0}_{1}({2}, struct {0}_result *result) {{\n", name, shown, parameters(true));
-    text += inputs(*function) + fmt::format("  set_scalars();\n  run_{}();\n", function->name);
+    text += inputs(*function, /*withLabels=*/true) +
+            fmt::format("  set_scalars();\n  run_{}();\n", function->name);
     if (key == "step")
       text += "  ++steps;\n";
     text += "  if (result) {\n    double loss = 0, items = " + fmt::format("{:a};\n", itemsOf());
@@ -312,7 +307,7 @@ private:
   std::string predictionHead() const {
     std::vector<std::string> outputs;
     for (const ArenaSlot &output : predicting()->outputs)
-      outputs.push_back(fmt::format("{} *{}", typeOf(output.desc.type), word(output.name) + "_out"));
+      outputs.push_back(fmt::format("{} *{}", typeOf(output.desc.type), parameter(output)));
     return fmt::format("int {}_predict({}{}{})", name, parameters(false), outputs.empty() ? "" : ", ",
                        joined(outputs));
   }
@@ -321,31 +316,49 @@ private:
     const Function *function = predicting();
     if (!function)
       return "";
-    Function withoutLabels = *function;
-    std::erase_if(withoutLabels.inputs, [&](const ArenaSlot &slot) {
-      const InputSpec *input = program.input(slot.name);
-      return input && input->labels;
-    });
-    std::string text = predictionHead() + " {\n" + inputs(withoutLabels) + "  set_scalars();\n" +
-                       fmt::format("  run_{}();\n", function->name);
+    std::string text = predictionHead() + " {\n" + inputs(*function, /*withLabels=*/false) +
+                       "  set_scalars();\n" + fmt::format("  run_{}();\n", function->name);
     for (const ArenaSlot &output : function->outputs) {
       if (output.afterLaunch >= 0)
         fail("--emit c: outputs in parts ('{}') are not available yet; leave out --logits-chunk",
              output.name);
-      text += fmt::format("  if ({0}_out)\n    memcpy({0}_out, {1}, {2});\n", word(output.name),
-                          place(output.offset), output.desc.bytes());
+      text += fmt::format("  if ({0})\n    memcpy({0}, {1}, {2});\n", parameter(output), place(output.offset),
+                          output.desc.bytes());
     }
     return text + "  return 0;\n}\n";
   }
 
-  /// A word in C.
-  static std::string word(const std::string &text) {
-    std::string made = text;
-    for (char &letter : made)
+  /// A word in C that `taken` does not hold yet; it does then.
+  static std::string newWord(const std::string &text, std::set<std::string> &taken) {
+    std::string word = text;
+    for (char &letter : word)
       if (!isalnum(static_cast<unsigned char>(letter)))
         letter = '_';
-    return isdigit(static_cast<unsigned char>(made[0])) ? "_" + made : made;
+    std::string made = word;
+    for (int number = 2; !taken.insert(made).second; ++number)
+      made = fmt::format("{}_{}", word, number);
+    return made;
   }
+  /// Text of a file within a comment.
+  static std::string inComment(const std::string &text) {
+    std::string made = rt::printable(text);
+    for (size_t at = 0; (at = made.find("*/", at)) != std::string::npos;)
+      made.replace(at, 2, "* /");
+    return made;
+  }
+
+  /// Begin as no keyword does, and no other parameter's.
+  void nameParameters() {
+    std::set<std::string> taken;
+    for (const InputSpec &input : program.inputs)
+      inputWords[input.name] = "in_" + newWord(input.name, taken);
+    taken.clear();
+    if (predicting())
+      for (const ArenaSlot &output : predicting()->outputs)
+        outputWords[output.name] = "out_" + newWord(output.name, taken);
+  }
+  const std::string &parameter(const InputSpec &input) const { return inputWords.at(input.name); }
+  const std::string &parameter(const ArenaSlot &output) const { return outputWords.at(output.name); }
 
   std::string sourceOf(const std::string &functions) const {
     return fmt::format("/* Made by kedge compile --emit c; {0}.h says what it does. Products and sums are "
@@ -396,25 +409,28 @@ private:
   std::string shapes() const {
     std::string text;
     for (const InputSpec &input : program.inputs)
-      text += fmt::format("/* {}: {} {} */\n", word(input.name), typeOf(input.desc.type),
+      text += fmt::format("/* {}: {} {} */\n", parameter(input), typeOf(input.desc.type),
                           shapeText(input.desc.shape));
     if (predicting())
       for (const ArenaSlot &output : predicting()->outputs)
-        text += fmt::format("/* {}_out: {} {} */\n", word(output.name), typeOf(output.desc.type),
+        text += fmt::format("/* {}: {} {} */\n", parameter(output), typeOf(output.desc.type),
                             shapeText(output.desc.shape));
     text += fmt::format("/* Tensors of the model: name in the file, type, shape, place. Those that are "
                         "stored transposed have a note. */\n");
+    std::set<std::string> taken;
     for (const State &state : program.states)
       if (!state.onnxName.empty())
-        text += fmt::format("#define {0}_{1} (({2} *)(void *)({0}_arena + {3})) /* {4}, {5}{6} */\n", name,
-                            word(state.onnxName), typeOf(state.desc.type), state.offset, state.onnxName,
-                            shapeText(state.desc.shape), state.perm.empty() ? "" : ", transposed");
+        text += fmt::format("#define {0}_tensor_{1} (({2} *)(void *)({0}_arena + {3})) /* {4}, {5}{6} */\n",
+                            name, newWord(state.onnxName, taken), typeOf(state.desc.type), state.offset,
+                            inComment(state.onnxName), shapeText(state.desc.shape),
+                            state.perm.empty() ? "" : ", transposed");
     return text + "\n";
   }
 
   const ProgramImage &image;
   const Program program;
   const std::string &kernels, &name;
+  std::map<std::string, std::string> inputWords, outputWords; ///< of parameters
   std::set<std::string> helpers;
 };
 
