@@ -7,7 +7,8 @@
 # `cudnn` (the real library, which plans without a GPU); `nccl`; `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin); `plugins` (%plugins: those of examples/out-of-tree);
 # `network-namespaces` (root may make networks); `kedge-reduce`; `fuzz` (the fuzz targets were built); `wheel` (all that scripts/wheel.sh packs was built); `unit-compiled`;
 # `address-sanitizer`; `avx512` (this machine); `release`.
-# --param tier=quick leaves out the tests that test/tiers.txt names; --param since=COMMIT takes those back whose rooms differ.
+# --param tier=quick leaves out the tests that test/tiers.txt names; --param since=COMMIT takes those back whose rooms differ;
+# --param keep=1 keeps what passing tests wrote.
 import ctypes
 import glob
 import os
@@ -22,7 +23,8 @@ import tier_format
 import tiers
 
 config.name = "kedge"
-config.test_format = tier_format.Tier(tiers.left_out(lit_config.params.get("tier", "all"), lit_config.params.get("since")))
+config.test_format = tier_format.Tier(tiers.left_out(lit_config.params.get("tier", "all"), lit_config.params.get("since")),
+                                      "keep" in lit_config.params)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "unit", "simulated"]
 config.test_source_root = os.path.dirname(__file__)

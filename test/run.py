@@ -53,12 +53,15 @@ def arguments():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--shard", metavar="K/N")
     parser.add_argument("--since", metavar="COMMIT")
+    parser.add_argument("--keep", action="store_true", help="keep what passing tests wrote")
     parser.add_argument("--filter", help="only tests whose name matches this expression")
     return parser.parse_args()
 
 
 def lit_command(options, results):
     command = [options.lit, f"-j{options.jobs}", "-v", "--output", results, "--param", f"tier={'all' if options.all else 'quick'}"]
+    if options.keep:
+        command += ["--param", "keep=1"]
     if options.since:
         command += ["--param", f"since={options.since}"]
     if options.shard:
