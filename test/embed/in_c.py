@@ -129,4 +129,5 @@ def main():
     print(f"{folder.name}: {len(log)} steps and {compared} tensors {'close to those' if lax else 'to the bit those'} of the program")
 
 
-main()
+if __name__ == "__main__":
+    main()

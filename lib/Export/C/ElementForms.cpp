@@ -40,7 +40,6 @@ const char *elementForm(Operation *op) {
       {"arith.fptoui", "({r})%0"},
       {"arith.extf", "({r})%0"},
       {"arith.truncf", "({r})%0"},
-      {"math.fma", "fma{f}(%0, %1, %2)"},
       {"math.sqrt", "sqrt{f}(%0)"},
       {"math.absf", "fabs{f}(%0)"},
       {"math.floor", "floor{f}(%0)"},

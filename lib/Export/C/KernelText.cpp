@@ -7,7 +7,11 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Iterators.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
@@ -45,7 +49,7 @@ std::string scalarType(Type type) {
     }
   std::string text;
   llvm::raw_string_ostream(text) << type;
-  fail("--emit c: elements of {} are not available yet; leave out --precision and --quantize", text);
+  fail("--emit c and web: elements of {} are not available yet; leave out --precision and --quantize", text);
 }
 
 std::string nameOf(Type element) {
@@ -77,6 +81,40 @@ std::string numberText(Attribute value, Type type) {
     return floatText(number.getValue(), type);
   const llvm::APInt integer = cast<IntegerAttr>(value).getValue();
   return fmt::format("({})UINT64_C({})", scalarType(type), integer.getZExtValue());
+}
+
+/// A form for each result, of an element; none: it is no function of elements that C has.
+std::vector<std::string> elementForms(Operation *op) {
+  const auto element = [](Value value) { return getElementTypeOrSelf(value.getType()); };
+  return llvm::TypeSwitch<Operation *, std::vector<std::string>>(op)
+      .Case<arith::CmpIOp, arith::CmpFOp>(
+          [](auto op) -> std::vector<std::string> { return {compareForm(op.getPredicate())}; })
+      .Case<arith::ExtSIOp>([&](auto op) -> std::vector<std::string> {
+        return {element(op.getIn()).isInteger(1) ? "({r})-({r})%0" : "({r})({rs})({s})%0"};
+      })
+      .Case<arith::TruncIOp>([&](auto op) -> std::vector<std::string> {
+        return {element(op).isInteger(1) ? "%0 & 1" : "({r})%0"};
+      })
+      .Case<arith::FPToSIOp>([](auto) -> std::vector<std::string> { return {"({r})({rs})%0"}; })
+      .Case<math::FmaOp>([&](auto op) -> std::vector<std::string> {
+        return {element(op).isF32() ? "KEDGE_FMA(%0, %1, %2)" : "fma(%0, %1, %2)"};
+      })
+      .Case<arith::BitcastOp>([&](auto op) -> std::vector<std::string> {
+        if (element(op).getIntOrFloatBitWidth() != element(op.getIn()).getIntOrFloatBitWidth())
+          return {};
+        return {fmt::format("kedge_{}_of_{}(%0)", nameOf(element(op)), nameOf(element(op.getIn())))};
+      })
+      .Case<arith::IndexCastOp, arith::IndexCastUIOp>(
+          [](auto) -> std::vector<std::string> { return {"({r})%0"}; })
+      .Case<arith::MulUIExtendedOp>([&](auto op) -> std::vector<std::string> {
+        if (!element(op.getLow()).isInteger(32))
+          return {};
+        return {"%0 * %1", "(uint32_t)((uint64_t)%0 * %1 >> 32)"};
+      })
+      .Default([](Operation *op) -> std::vector<std::string> {
+        const char *form = elementForm(op);
+        return form && op->getNumResults() == 1 ? std::vector<std::string>{form} : std::vector<std::string>();
+      });
 }
 
 class FunctionWriter {
@@ -117,49 +155,108 @@ private:
     return typeOf(value.getType()) + (isa<LLVM::LLVMPointerType>(value.getType()) ? "" : " ") + name;
   }
   const std::string &use(Value value) { return names.at(value); }
+  /// In a loop over lanes.
   std::string elementText(Value value) {
-    return isa<VectorType>(value.getType()) ? use(value) + ".v[i]" : use(value);
+    DenseElementsAttr same;
+    if (isa<VectorType>(value.getType()) && matchPattern(value, m_Constant(&same)) && same.isSplat())
+      return fmt::format("({})", numberText(same.getSplatValue<Attribute>(), same.getElementType()));
+    return isa<VectorType>(value.getType()) && !inLoop.contains(value) ? use(value) + ".v[i]" : use(value);
   }
   static int64_t countOf(Type type) { return cast<VectorType>(type).getNumElements(); }
 
   void writeBlock(Block &block) {
-    for (Operation &op : block)
-      llvm::TypeSwitch<Operation *>(&op)
-          .Case<arith::ConstantOp>([&](auto op) { constant(op); })
-          .Case<arith::CmpIOp, arith::CmpFOp>(
-              [&](auto op) { elementwise(op, compareForm(op.getPredicate())); })
-          .Case<arith::ExtSIOp>([&](auto op) { extend(op); })
-          .Case<arith::TruncIOp>([&](auto op) {
-            elementwise(op, op.getType().isInteger(1) || elementOf(op.getType()).isInteger(1) ? "%0 & 1"
-                                                                                              : "({r})%0");
-          })
-          .Case<arith::FPToSIOp>([&](auto op) { elementwise(op, "({r})({rs})%0"); })
-          .Case<arith::BitcastOp>([&](auto op) { bitcast(op); })
-          .Case<arith::IndexCastOp, arith::IndexCastUIOp>([&](auto op) { elementwise(op, "({r})%0"); })
-          .Case<LLVM::GEPOp>([&](auto op) { address(op); })
-          .Case<LLVM::LoadOp>([&](auto op) { load(op); })
-          .Case<LLVM::StoreOp>([&](auto op) { store(op.getValue(), op.getAddr()); })
-          .Case<LLVM::MaskedLoadOp>([&](auto op) { maskedLoad(op); })
-          .Case<LLVM::MaskedStoreOp>([&](auto op) { maskedStore(op); })
-          .Case<LLVM::masked_gather>([&](auto op) { maskedGather(op); })
-          .Case<LLVM::masked_scatter>([&](auto op) { maskedScatter(op); })
-          .Case<arith::MulUIExtendedOp>([&](auto op) { wideProduct(op); })
-          .Case<vector::ReductionOp>([&](auto op) { reduction(op); })
-          .Case<vector::BroadcastOp>([&](auto op) { broadcast(op); })
-          .Case<vector::ShuffleOp>([&](auto op) { shuffle(op); })
-          .Case<vector::ExtractOp>([&](auto op) { extract(op); })
-          .Case<vector::InsertOp>([&](auto op) { insert(op); })
-          .Case<scf::ForOp>([&](auto op) { loop(op); })
-          .Case<scf::IfOp>([&](auto op) { branch(op); })
-          .Case<scf::YieldOp>([&](auto op) { yield(op); })
-          .Case<LLVM::CallOp>([&](auto op) { call(op); })
-          .Case<LLVM::ReturnOp>([](auto) {})
-          .Default([&](Operation *op) {
-            const char *form = elementForm(op);
-            if (!form || op->getNumResults() != 1)
-              fail("--emit c: kernels with {} are not available yet", op->getName().getStringRef().str());
-            elementwise(op, form);
-          });
+    for (Operation &op : block) {
+      if (isInLanes(&op)) {
+        waiting.insert(&op);
+        continue;
+      }
+      if (op.getNumRegions() || op.hasTrait<OpTrait::IsTerminator>() ||
+          llvm::any_of(op.getOperands(),
+                       [&](Value value) { return waiting.contains(value.getDefiningOp()); }))
+        writeLanes();
+      write(&op);
+    }
+    writeLanes();
+  }
+
+  void write(Operation *op) {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<arith::ConstantOp>([&](auto op) { constant(op); })
+        .Case<LLVM::GEPOp>([&](auto op) { address(op); })
+        .Case<LLVM::LoadOp>([&](auto op) { load(op); })
+        .Case<LLVM::StoreOp>([&](auto op) { store(op.getValue(), op.getAddr()); })
+        .Case<LLVM::MaskedLoadOp>([&](auto op) { maskedLoad(op); })
+        .Case<LLVM::MaskedStoreOp>([&](auto op) { maskedStore(op); })
+        .Case<LLVM::masked_gather>([&](auto op) { maskedGather(op); })
+        .Case<LLVM::masked_scatter>([&](auto op) { maskedScatter(op); })
+        .Case<vector::ReductionOp>([&](auto op) { reduction(op); })
+        .Case<vector::BroadcastOp>([&](auto op) { broadcast(op); })
+        .Case<vector::ShuffleOp>([&](auto op) { shuffle(op); })
+        .Case<vector::ExtractOp>([&](auto op) { extract(op); })
+        .Case<vector::InsertOp>([&](auto op) { insert(op); })
+        .Case<scf::ForOp>([&](auto op) { loop(op); })
+        .Case<scf::IfOp>([&](auto op) { branch(op); })
+        .Case<scf::YieldOp>([&](auto op) { yield(op); })
+        .Case<LLVM::CallOp>([&](auto op) { call(op); })
+        .Case<LLVM::ReturnOp>([](auto) {})
+        .Default([&](Operation *op) {
+          const std::vector<std::string> forms = elementForms(op);
+          if (forms.empty())
+            fail("--emit c and web: kernels with {} are not available yet",
+                 op->getName().getStringRef().str());
+          for (auto [result, form] : llvm::zip_equal(op->getResults(), forms))
+            if (!result.use_empty())
+              each(result, filled(form, op));
+        });
+  }
+
+  /// One that is the same for each lane, and has nothing to do with memory.
+  static bool isInLanes(Operation *op) {
+    const auto isVector = [](Type type) { return isa<VectorType>(type); };
+    if (!llvm::all_of(op->getResultTypes(), isVector) || elementForms(op).empty())
+      return false;
+    return llvm::all_of(op->getOperandTypes(), [&](Type type) {
+      return !isVector(type) || countOf(type) == countOf(op->getResult(0).getType());
+    });
+  }
+
+  /// What waits, in one loop for what belongs together.
+  void writeLanes() {
+    llvm::EquivalenceClasses<Operation *> together;
+    for (Operation *op : waiting) {
+      together.insert(op);
+      for (Value operand : op->getOperands())
+        if (waiting.contains(operand.getDefiningOp()))
+          together.unionSets(op, operand.getDefiningOp());
+    }
+    llvm::MapVector<Operation *, std::vector<Operation *>> loops;
+    for (Operation *op : waiting)
+      loops[together.getLeaderValue(op)].push_back(op);
+    for (const auto &[leader, ops] : loops)
+      laneLoop(ops);
+    waiting.clear();
+  }
+
+  void laneLoop(const std::vector<Operation *> &ops) {
+    const auto isSeen = [&](Value result) {
+      return llvm::any_of(result.getUsers(), [&](Operation *user) { return !waiting.contains(user); });
+    };
+    for (Operation *op : ops)
+      for (Value result : llvm::make_filter_range(op->getResults(), isSeen))
+        line(declare(result) + ";");
+    line(fmt::format("for (int i = 0; i < {}; ++i) {{", countOf(ops.front()->getResult(0).getType())));
+    for (Operation *op : ops)
+      for (auto [result, form] : llvm::zip_equal(op->getResults(), elementForms(op))) {
+        const std::string words = filled(form, op);
+        if (names.contains(result)) {
+          line(fmt::format(" {}.v[i] = {};", use(result), words));
+        } else if (!result.use_empty()) {
+          names[result] = fresh(), inLoop.insert(result);
+          line(
+              fmt::format(" const {} {} = {};", scalarType(elementOf(result.getType())), use(result), words));
+        }
+      }
+    line("}");
   }
 
   static Type elementOf(Type type) { return getElementTypeOrSelf(type); }
@@ -186,11 +283,6 @@ private:
     return words;
   }
 
-  void elementwise(Operation *op, StringRef form) {
-    const std::string words = filled(form, op);
-    each(op->getResult(0), words);
-  }
-
   /// `words` is of element i.
   void each(Value result, const std::string &words) {
     const std::string declared = declare(result);
@@ -207,23 +299,15 @@ private:
     const auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
     if (!dense)
       return line(fmt::format("const {} = {};", declare(op), numberText(op.getValue(), type)));
+    const bool isLiteral = dense.isSplat() && llvm::all_of(op->getUsers(), isInLanes);
+    if (isLiteral)
+      return;
     if (dense.isSplat())
       return each(op, numberText(dense.getSplatValue<Attribute>(), element));
     std::string list;
     for (Attribute value : dense.getValues<Attribute>())
       list += (list.empty() ? "" : ", ") + numberText(value, element);
     line(fmt::format("const {} = {{{{{}}}}};", declare(op), list));
-  }
-
-  void extend(arith::ExtSIOp op) {
-    const bool isBool = elementOf(op.getIn().getType()).isInteger(1);
-    elementwise(op, isBool ? "({r})-({r})%0" : "({r})({rs})({s})%0");
-  }
-
-  void bitcast(arith::BitcastOp op) {
-    const std::string declared = declare(op);
-    line(declared + ";");
-    line(fmt::format("memcpy(&{}, &{}, sizeof {});", use(op), use(op.getIn()), use(op)));
   }
 
   static int64_t bytesOf(Type type) {
@@ -236,7 +320,7 @@ private:
 
   void address(LLVM::GEPOp op) {
     if (op.getIndices().size() != 1)
-      fail("--emit c: kernels with addresses of several indices are not available yet");
+      fail("--emit c and web: kernels with addresses of several indices are not available yet");
     const bool isTable = isa<LLVM::LLVMPointerType>(op.getElemType());
     const auto index = op.getIndices()[0];
     const std::string steps = isa<IntegerAttr>(index)
@@ -292,13 +376,6 @@ private:
                      bytesOf(elementOf(type))));
   }
 
-  void wideProduct(arith::MulUIExtendedOp op) {
-    if (!elementOf(op.getLow().getType()).isInteger(32))
-      fail("--emit c: kernels with wide products of other than 32 bits are not available yet");
-    each(op.getLow(), filled("%0 * %1", op));
-    each(op.getHigh(), filled("(uint32_t)((uint64_t)%0 * %1 >> 32)", op));
-  }
-
   /// From the first element on, as LLVM adds where nothing allows another order.
   void reduction(vector::ReductionOp op) {
     using enum vector::CombiningKind;
@@ -312,7 +389,8 @@ private:
                        : kind == MINIMUMF && isSingle ? "kedge_minimumf({0}, {1})"
                                                       : nullptr;
     if (!form)
-      fail("--emit c: kernels with other reductions than sums, products and extremes are not available yet");
+      fail("--emit c and web: kernels with other reductions than sums, products and extremes are not "
+           "available yet");
     const std::string declared = declare(op), name = use(op), vector = use(op.getVector());
     line(fmt::format("{} = {};", declared, op.getAcc() ? use(op.getAcc()) : vector + ".v[0]"));
     line(fmt::format("for (int i = {}; i < {}; ++i) {} = {};", op.getAcc() ? 0 : 1,
@@ -324,7 +402,7 @@ private:
     const Value source = op.getSource();
     const bool isOne = isa<VectorType>(source.getType());
     if (isOne && countOf(source.getType()) != 1 && source.getType() != op.getType())
-      fail("--emit c: kernels that repeat a vector are not available yet");
+      fail("--emit c and web: kernels that repeat a vector are not available yet");
     each(op, !isOne ? use(source) : use(source) + (countOf(source.getType()) == 1 ? ".v[0]" : ".v[i]"));
   }
 
@@ -340,7 +418,7 @@ private:
 
   std::string placeOf(ArrayRef<OpFoldResult> position, Type one) {
     if (isa<VectorType>(one) || position.size() != 1)
-      fail("--emit c: kernels with vectors of vectors are not available yet");
+      fail("--emit c and web: kernels with vectors of vectors are not available yet");
     return isa<Attribute>(position.front())
                ? fmt::format("{}", cast<IntegerAttr>(cast<Attribute>(position.front())).getInt())
                : use(cast<Value>(position.front()));
@@ -411,23 +489,40 @@ private:
   std::string &text;
   std::set<std::string> &vectors;
   llvm::DenseMap<Value, std::string> names;
+  llvm::SetVector<Operation *> waiting; ///< to be written in loops over lanes
+  llvm::DenseSet<Value> inLoop;         ///< those that have a name within such a loop alone
   int next = 0, depth = 1;
 };
 
-/// Propagate NaN, and know -0 from 0, as IEEE's maximum and minimum. Those that `functions` call.
-std::string extremesIn(const std::string &functions) {
-  std::string text;
-  for (const auto &[name, sign] : {std::pair("maximum", ">"), std::pair("minimum", "<")})
-    for (const auto &[type, suffix] : {std::pair("float", "f"), std::pair("double", "")}) {
-      const std::string function = fmt::format("kedge_{}{}", name, suffix);
-      if (functions.find(function + "(") == std::string::npos)
-        continue;
-      text += fmt::format("static inline {0} {1}({0} a, {0} b) {{\n"
-                          "  return a != a || b != b ? a + b : a {2} b ? a : b {2} a ? b : (signbit(a) != 0) "
-                          "== {3} ? b : a;\n}}\n",
-                          type, function, sign, *sign == '>' ? 1 : 0);
-    }
-  return text;
+/// Functions of elements that `functions` call. Extremes propagate NaN, and know -0 from 0, as IEEE's maximum
+/// and minimum.
+std::string elementFunctionsIn(const std::string &functions) {
+  const auto isCalled = [](const std::string &text, const std::string &name) {
+    return text.find(name + "(") != std::string::npos;
+  };
+  std::string extremes, bits;
+  struct Float {
+    const char *type, *suffix, *name, *word, *wordName;
+  };
+  for (const Float &f :
+       {Float{"float", "f", "f32", "uint32_t", "u32"}, Float{"double", "", "f64", "uint64_t", "u64"}}) {
+    for (const auto &[name, sign, other, joins] :
+         {std::tuple("maximum", '>', '<', '&'), std::tuple("minimum", '<', '>', '|')})
+      if (isCalled(functions, fmt::format("kedge_{}{}", name, f.suffix)))
+        extremes +=
+            fmt::format("static inline {0} kedge_{1}{2}({0} a, {0} b) {{\n"
+                        "  const {0} same = kedge_{3}_of_{4}(kedge_{4}_of_{3}(a) {7} kedge_{4}_of_{3}(b));\n"
+                        "  return ((a != a) | (b != b)) ? a + b : a {5} b ? a : a {6} b ? b : same;\n}}\n",
+                        f.type, name, f.suffix, f.name, f.wordName, sign, other, joins);
+    for (const auto &[to, toName, from, fromName] :
+         {std::tuple(f.type, f.name, f.word, f.wordName), std::tuple(f.word, f.wordName, f.type, f.name)})
+      if (const std::string name = fmt::format("kedge_{}_of_{}", toName, fromName);
+          isCalled(functions + extremes, name))
+        bits += fmt::format("static inline {0} {1}({2} from) {{\n  {0} to;\n  memcpy(&to, &from, sizeof "
+                            "to);\n  return to;\n}}\n",
+                            to, name, from);
+  }
+  return bits + extremes;
 }
 
 } // namespace
@@ -442,11 +537,11 @@ std::string kernelsInC(ModuleOp kernels) {
   for (Operation &op : *kernels.getBody()) {
     auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
     if (!function)
-      fail("--emit c: kernels with {} are not available yet", op.getName().getStringRef().str());
+      fail("--emit c and web: kernels with {} are not available yet", op.getName().getStringRef().str());
     if (!function.isExternal()) // else it is of libm
       FunctionWriter(functions, vectors).write(function);
   }
-  std::string text = extremesIn(functions);
+  std::string text = elementFunctionsIn(functions);
   for (const std::string &type : vectors)
     text += type;
   return text + "\n" + functions;

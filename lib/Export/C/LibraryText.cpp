@@ -16,15 +16,9 @@ namespace {
 namespace calls = rt::calls;
 using rt::DType, rt::dtypeName, rt::dtypeSize, rt::Launch, rt::TensorDesc;
 
-int64_t blockOf(int64_t terms) {
-  constexpr int64_t most = 512, unit = 4;
-  const int64_t parts = std::max<int64_t>(1, (terms + most - 1) / most);
-  return std::max(unit, ((terms + parts - 1) / parts + unit - 1) / unit * unit);
-}
-
 class CallWriter {
 public:
-  CallWriter(const Launch &launch, const std::vector<std::string> &address, std::set<std::string> &helpers)
+  CallWriter(const Launch &launch, const std::vector<std::string> &address, Helpers &helpers)
       : launch(launch), call{launch.library, launch.attrs, launch.inputs, launch.outputs}, address(address),
         helpers(helpers) {}
 
@@ -45,7 +39,7 @@ public:
       return attended();
     if (call.name == "onnx.Gather" || call.name == "train.gather_grad")
       return gathered();
-    fail("--emit c: {} is not available yet in C, found it in '{}'", call.name, launch.loc);
+    fail("--emit c and web: {} is not available yet in C, found it in '{}'", call.name, launch.loc);
   }
 
 private:
@@ -60,8 +54,17 @@ private:
   }
   void expectFloat(const TensorDesc &tensor) const {
     if (tensor.type != DType::F32)
-      fail("--emit c: {} of {} is not available yet, found it in '{}'", call.name, dtypeName(tensor.type),
-           launch.loc);
+      fail("--emit c and web: {} of {} is not available yet, found it in '{}'", call.name,
+           dtypeName(tensor.type), launch.loc);
+  }
+
+  /// Terms of a block of a sum of products; the panel has room for it.
+  int64_t blockOf(int64_t terms) {
+    constexpr int64_t most = 512, unit = 4;
+    const int64_t parts = std::max<int64_t>(1, (terms + most - 1) / most);
+    const int64_t block = std::max(unit, ((terms + parts - 1) / parts + unit - 1) / unit * unit);
+    helpers.block = std::max(helpers.block, block);
+    return block;
   }
 
   /// From a slice to its places in the whole.
@@ -102,9 +105,10 @@ private:
 
   std::string multiplied() {
     if (launch.attrs.contains("quantized") || call.inputs.size() > 3 || calls::hasPaddedRows(call))
-      fail("--emit c: products of weights in few bits are not available yet, found one in '{}'", launch.loc);
+      fail("--emit c and web: products of weights in few bits are not available yet, found one in '{}'",
+           launch.loc);
     expectFloats();
-    helpers.insert("matmul");
+    helpers.names.insert("matmul");
     const bool isGemm = call.name == "onnx.Gemm";
     const calls::BatchedMatmul p = isGemm ? calls::readGemm(call) : calls::readMatMul(call);
     const calls::Addend addend = isGemm ? calls::readGemmAddend(call, p) : calls::Addend();
@@ -127,7 +131,7 @@ private:
     expectFloats();
     using Kind = calls::ConvRoles::Kind;
     const calls::ConvRoles roles = calls::convRolesOf(call);
-    helpers.insert(roles.kind == Kind::Filter ? "conv_filters" : "conv_places");
+    helpers.names.insert(roles.kind == Kind::Filter ? "conv_filters" : "conv_places");
     const calls::ConvShape c = calls::readConv(call, roles);
     const int64_t terms = roles.kind == Kind::Forward ? c.groupChannels() * c.taps()
                           : roles.kind == Kind::Data  ? c.groupFilters() * c.taps()
@@ -153,7 +157,7 @@ private:
   /// The gradient reads dY and X.
   std::string pooled() {
     expectFloats();
-    helpers.insert("max_pool");
+    helpers.names.insert("max_pool");
     const bool isGradient = call.name == "train.max_pool_grad";
     const size_t x = isGradient ? 1 : 0;
     const calls::PoolShape p =
@@ -167,7 +171,7 @@ private:
 
   std::string averaged() {
     expectFloats();
-    helpers.insert("average_pool");
+    helpers.names.insert("average_pool");
     const bool isGradient = call.name == "train.average_pool_grad";
     const calls::PoolShape p = calls::readPool(call, isGradient ? call.outputs[0] : call.inputs[0],
                                                isGradient ? call.inputs[0] : call.outputs[0]);
@@ -192,11 +196,12 @@ private:
         calls::readAttention(call, first, isGradient ? call.inputs.at(ofO) : call.outputs.at(0),
                              first + (isPacked ? 1 : 3) + (isGradient ? 2 : 0));
     if (s.drops() || s.documents >= 0)
-      fail("--emit c: attention with {} is not available yet, found it in '{}'",
+      fail("--emit c and web: attention with {} is not available yet, found it in '{}'",
            s.drops() ? "dropout" : "documents", launch.loc);
     for (const TensorDesc &tensor : call.outputs)
       expectFloat(tensor);
-    helpers.insert(isGradient ? "attention_grad" : "attention_forward");
+    helpers.names.insert(isGradient ? "attention_grad" : "attention_forward");
+    helpers.keys = std::max(helpers.keys, s.keys);
     const int kind = s.mask.index < 0 ? 0 : s.mask.type == DType::Bool ? 1 : 2;
     const std::string text =
         fmt::format("  {{ static const struct kedge_attention p = {{{}, {}, {}, {}, {}, {}, {}, {}, {}, "
@@ -224,7 +229,7 @@ private:
 
   std::string gathered() {
     const bool isGradient = call.name == "train.gather_grad";
-    helpers.insert(isGradient ? "gather_grad" : "gather");
+    helpers.names.insert(isGradient ? "gather_grad" : "gather");
     const TensorDesc &whole = isGradient ? call.outputs[0] : call.inputs[0], &indices = call.inputs[1];
     if (isGradient)
       expectFloat(whole);
@@ -246,13 +251,12 @@ private:
   const Launch &launch;
   const calls::LibraryCall call;
   const std::vector<std::string> &address;
-  std::set<std::string> &helpers;
+  Helpers &helpers;
 };
 
 } // namespace
 
-std::string libraryText(const Launch &launch, const std::vector<std::string> &address,
-                        std::set<std::string> &helpers) {
+std::string libraryText(const Launch &launch, const std::vector<std::string> &address, Helpers &helpers) {
   return CallWriter(launch, address, helpers).write();
 }
 
