@@ -46,6 +46,15 @@ json tensorsOf(const Program &program) {
   return list;
 }
 
+/// Those that begin with values of the file.
+std::vector<State> givenStates(const Program &program) {
+  std::vector<State> given;
+  for (const State &state : program.states)
+    if (state.init.kind == StateInit::Kind::Data && state.desc.elements() > 0)
+      given.push_back(state);
+  return given;
+}
+
 /// Of all that a checkpoint's bytes mean.
 std::string fingerprintOf(const Program &program) {
   std::string text;
@@ -90,11 +99,15 @@ json webDescription(const ProgramImage &image, const std::string &name) {
   if (const rt::Function *function = predictingFunction(program))
     for (const rt::ArenaSlot &output : function->outputs)
       outputs.push_back(tensorText(output.name, output.desc));
+  json initial = json::array();
+  for (const State &state : givenStates(program))
+    initial.push_back({state.offset, state.desc.bytes()});
   return {{"name", name},
           {"batch", o.batch},
           {"kept", program.persistentBytes},
           {"arena", program.arenaBytes},
           {"fingerprint", fingerprintOf(program)},
+          {"initial", initial},
           {"inputs", inputsOf(program)},
           {"outputs", outputs},
           {"tensors", tensorsOf(program)},
@@ -115,17 +128,19 @@ std::vector<std::string> webExports(const std::string &name) {
   return words;
 }
 
-std::vector<char> initialStates(const ProgramImage &image) {
+std::string initialStates(const ProgramImage &image) {
   const Program program = rt::parseProgram(image.json);
-  std::vector<char> bytes(program.persistentBytes);
-  for (const State &state : program.states)
-    if (state.init.kind == StateInit::Kind::Data && state.desc.elements() > 0)
-      rt::transpose(bytes.data() + state.offset, state.desc.type, state.desc.shape,
-                    image.data + state.init.offset, state.init.type, state.init.perm);
+  std::string bytes;
+  for (const State &state : givenStates(program)) {
+    const size_t begin = bytes.size();
+    bytes.resize(begin + state.desc.bytes());
+    rt::transpose(bytes.data() + begin, state.desc.type, state.desc.shape, image.data + state.init.offset,
+                  state.init.type, state.init.perm);
+  }
   return bytes;
 }
 
-std::string withStates(const std::string &module, const std::vector<char> &states) {
+std::string withStates(const std::string &module, const std::string &states) {
   constexpr char custom = 0;
   const std::string section = "kedge.weights";
   std::string head;
@@ -134,7 +149,7 @@ std::string withStates(const std::string &module, const std::vector<char> &state
   llvm::encodeULEB128(llvm::getULEB128Size(section.size()) + section.size() + states.size(), os);
   llvm::encodeULEB128(section.size(), os);
   os << section;
-  return module + head + std::string(states.begin(), states.end());
+  return module + head + states;
 }
 
 std::map<std::string, std::string> webFiles(const json &description, const std::string &module) {

@@ -15,11 +15,11 @@ nlohmann::json webDescription(const rt::ProgramImage &image, const std::string &
 /// What the module exports, of what programInC's C declares, to be found by the linker.
 std::vector<std::string> webExports(const std::string &name);
 
-/// The first bytes of the arena, as they are before a program starts.
-std::vector<char> initialStates(const rt::ProgramImage &image);
+/// Weights of the model one after the other; webDescription's "initial" has their places in the arena.
+std::string initialStates(const rt::ProgramImage &image);
 
 /// `module`, the bytes of a WebAssembly module, with a section "kedge.weights" that holds `states`.
-std::string withStates(const std::string &module, const std::vector<char> &states);
+std::string withStates(const std::string &module, const std::string &states);
 
 /// Files by name: NAME.wasm, NAME.mjs and NAME.d.ts; NAME.js, which holds the module, too, for pages that are
 /// opened from a file; NAME.html, such a page.

@@ -67,15 +67,17 @@ function kedgeLibrary(model, read) {
     static async load(source) {
       const module = await moduleOf(source);
       const [weights] = WebAssembly.Module.customSections(module, WEIGHTS);
-      if (!weights || weights.byteLength !== model.kept)
-        fail(`the module holds ${weights ? weights.byteLength : 0} bytes of weights, expected ${model.kept}: it is another program's`);
+      const expected = model.initial.reduce((sum, [, bytes]) => sum + bytes, 0);
+      if (!weights || weights.byteLength !== expected)
+        fail(`the module holds ${weights ? weights.byteLength : 0} bytes of weights, expected ${expected}: it is another program's`);
       return new Learner((await WebAssembly.instantiate(module, {})).exports, new Uint8Array(weights));
     }
 
     constructor(wasm, weights) {
       this.#wasm = wasm;
       this.#placeRows();
-      this.#kept().set(weights);
+      let at = 0;
+      for (const [place, bytes] of model.initial) this.#kept().set(weights.subarray(at, (at += bytes)), place);
       this.#call("start");
     }
 
