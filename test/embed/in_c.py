@@ -49,10 +49,10 @@ def by_program(folder, trace, out):
 
 
 class InC:
-    def __init__(self, folder, trace, out):
+    def __init__(self, folder, trace, out, flags=("-O1",)):
         source, library = out / "learner.c", out / "learner.so"
         subprocess.run(["kedge", "compile", folder / "model.onnx", *trace["compile"], "--emit", "c", "-o", source], check=True)
-        subprocess.run(["cc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-shared", "-fPIC", source, "-o", library, "-lm"],
+        subprocess.run(["cc", "-std=c11", *flags, "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-shared", "-fPIC", source, "-o", library, "-lm"],
                        check=True)
         self.header = (out / "learner.h").read_text()
         self.library = ctypes.CDLL(str(library.resolve()))

@@ -3,7 +3,6 @@
 #include "lib/Support/Error.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Iterators.h"
@@ -12,7 +11,6 @@
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 #include <map>
@@ -22,48 +20,6 @@ using namespace mlir;
 
 namespace kedge::exporter {
 namespace {
-
-/// Integers are unsigned: C leaves overflow of others undefined.
-std::string scalarType(Type type) {
-  if (type.isF32())
-    return "float";
-  if (type.isF64())
-    return "double";
-  if (isa<IndexType>(type))
-    return "uint64_t";
-  if (isa<LLVM::LLVMPointerType>(type))
-    return "char *";
-  if (auto integer = dyn_cast<IntegerType>(type))
-    switch (integer.getWidth()) {
-    case 1:
-    case 8:
-      return "uint8_t";
-    case 16:
-      return "uint16_t";
-    case 32:
-      return "uint32_t";
-    case 64:
-      return "uint64_t";
-    default:
-      break;
-    }
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  fail("--emit c and web: elements of {} are not available yet; leave out --precision and --quantize", text);
-}
-
-std::string nameOf(Type element) {
-  return llvm::StringSwitch<std::string>(scalarType(element))
-      .Case("float", "f32")
-      .Case("double", "f64")
-      .Case("char *", "ptr")
-      .Case("uint8_t", "u8")
-      .Case("uint16_t", "u16")
-      .Case("uint32_t", "u32")
-      .Default("u64");
-}
-
-std::string signedType(Type type) { return scalarType(type).substr(1); }
 
 /// Every digit of it.
 std::string floatText(const llvm::APFloat &value, Type type) {
@@ -81,40 +37,6 @@ std::string numberText(Attribute value, Type type) {
     return floatText(number.getValue(), type);
   const llvm::APInt integer = cast<IntegerAttr>(value).getValue();
   return fmt::format("({})UINT64_C({})", scalarType(type), integer.getZExtValue());
-}
-
-/// A form for each result, of an element; none: it is no function of elements that C has.
-std::vector<std::string> elementForms(Operation *op) {
-  const auto element = [](Value value) { return getElementTypeOrSelf(value.getType()); };
-  return llvm::TypeSwitch<Operation *, std::vector<std::string>>(op)
-      .Case<arith::CmpIOp, arith::CmpFOp>(
-          [](auto op) -> std::vector<std::string> { return {compareForm(op.getPredicate())}; })
-      .Case<arith::ExtSIOp>([&](auto op) -> std::vector<std::string> {
-        return {element(op.getIn()).isInteger(1) ? "({r})-({r})%0" : "({r})({rs})({s})%0"};
-      })
-      .Case<arith::TruncIOp>([&](auto op) -> std::vector<std::string> {
-        return {element(op).isInteger(1) ? "%0 & 1" : "({r})%0"};
-      })
-      .Case<arith::FPToSIOp>([](auto) -> std::vector<std::string> { return {"({r})({rs})%0"}; })
-      .Case<math::FmaOp>([&](auto op) -> std::vector<std::string> {
-        return {element(op).isF32() ? "KEDGE_FMA(%0, %1, %2)" : "fma(%0, %1, %2)"};
-      })
-      .Case<arith::BitcastOp>([&](auto op) -> std::vector<std::string> {
-        if (element(op).getIntOrFloatBitWidth() != element(op.getIn()).getIntOrFloatBitWidth())
-          return {};
-        return {fmt::format("kedge_{}_of_{}(%0)", nameOf(element(op)), nameOf(element(op.getIn())))};
-      })
-      .Case<arith::IndexCastOp, arith::IndexCastUIOp>(
-          [](auto) -> std::vector<std::string> { return {"({r})%0"}; })
-      .Case<arith::MulUIExtendedOp>([&](auto op) -> std::vector<std::string> {
-        if (!element(op.getLow()).isInteger(32))
-          return {};
-        return {"%0 * %1", "(uint32_t)((uint64_t)%0 * %1 >> 32)"};
-      })
-      .Default([](Operation *op) -> std::vector<std::string> {
-        const char *form = elementForm(op);
-        return form && op->getNumResults() == 1 ? std::vector<std::string>{form} : std::vector<std::string>();
-      });
 }
 
 class FunctionWriter {
@@ -493,37 +415,6 @@ private:
   llvm::DenseSet<Value> inLoop;         ///< those that have a name within such a loop alone
   int next = 0, depth = 1;
 };
-
-/// Functions of elements that `functions` call. Extremes propagate NaN, and know -0 from 0, as IEEE's maximum
-/// and minimum.
-std::string elementFunctionsIn(const std::string &functions) {
-  const auto isCalled = [](const std::string &text, const std::string &name) {
-    return text.find(name + "(") != std::string::npos;
-  };
-  std::string extremes, bits;
-  struct Float {
-    const char *type, *suffix, *name, *word, *wordName;
-  };
-  for (const Float &f :
-       {Float{"float", "f", "f32", "uint32_t", "u32"}, Float{"double", "", "f64", "uint64_t", "u64"}}) {
-    for (const auto &[name, sign, other, joins] :
-         {std::tuple("maximum", '>', '<', '&'), std::tuple("minimum", '<', '>', '|')})
-      if (isCalled(functions, fmt::format("kedge_{}{}", name, f.suffix)))
-        extremes +=
-            fmt::format("static inline {0} kedge_{1}{2}({0} a, {0} b) {{\n"
-                        "  const {0} same = kedge_{3}_of_{4}(kedge_{4}_of_{3}(a) {7} kedge_{4}_of_{3}(b));\n"
-                        "  return ((a != a) | (b != b)) ? a + b : a {5} b ? a : a {6} b ? b : same;\n}}\n",
-                        f.type, name, f.suffix, f.name, f.wordName, sign, other, joins);
-    for (const auto &[to, toName, from, fromName] :
-         {std::tuple(f.type, f.name, f.word, f.wordName), std::tuple(f.word, f.wordName, f.type, f.name)})
-      if (const std::string name = fmt::format("kedge_{}_of_{}", toName, fromName);
-          isCalled(functions + extremes, name))
-        bits += fmt::format("static inline {0} {1}({2} from) {{\n  {0} to;\n  memcpy(&to, &from, sizeof "
-                            "to);\n  return to;\n}}\n",
-                            to, name, from);
-  }
-  return bits + extremes;
-}
 
 } // namespace
 
