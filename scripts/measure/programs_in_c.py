@@ -13,7 +13,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test/embed"))
-from in_c import InC, Result, array_of  # noqa: E402
+from in_c import InC, Result, array_of, trace_of  # noqa: E402
 
 STEPS, ROUNDS = 30, 3
 NODE = """
@@ -34,12 +34,6 @@ for (let step = 0; step < steps; ++step) {
 }
 console.log(best / 1000);
 """
-
-
-def trace_of(folder):
-    trace = json.loads((folder / "trace.json").read_text())
-    runs = trace.get("runs")
-    return {**trace, "compile": (runs.get("adamw") or next(iter(runs.values())))["compile"]} if runs else trace
 
 
 class Forms:

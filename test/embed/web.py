@@ -4,11 +4,11 @@ import pathlib
 import subprocess
 import sys
 
-from in_c import by_program, option
+from in_c import by_program, option, trace_of
 
 folder, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 (out / "site").mkdir(parents=True, exist_ok=True)
-trace = json.loads((folder / "trace.json").read_text())
+trace = trace_of(folder)
 by_program(folder, trace, out)
 subprocess.run(["kedge", "compile", folder / "model.onnx", *trace["compile"], "--emit", "web", "-o", out / "site/learner"], check=True)
 rates = {}

@@ -318,6 +318,81 @@ static void kedge_average_pool(const struct kedge_pool *p, const int64_t ends[3]
 }
 )";
 
+constexpr char kResize[] =
+    R"(/* Along an axis: element i of the result is the sum of sources start[i] to start[i + 1], each with its weight;
+   start 0: of element i alone. outside: elements that are `beyond`; 0: there are none. */
+struct kedge_axis {
+  const int32_t *start, *source;
+  const float *weight;
+  const uint8_t *outside;
+  int64_t size, stride; /* elements of the result; between neighbours of the source */
+};
+static float kedge_weighted(const struct kedge_axis *axis, int rank, const int64_t *index, const float *from) {
+  if (rank == 0)
+    return *from;
+  if (!axis->start)
+    return kedge_weighted(axis + 1, rank - 1, index + 1, from + *index * axis->stride);
+  float sum = 0;
+  for (int32_t k = axis->start[*index]; k < axis->start[*index + 1]; ++k)
+    sum += axis->weight[k] * kedge_weighted(axis + 1, rank - 1, index + 1, from + axis->source[k] * axis->stride);
+  return sum;
+}
+static void kedge_resize(const struct kedge_axis *axes, int rank, int64_t count, float beyond, const float *from, float *to) {
+  int64_t index[16] = {0};
+  for (int64_t at = 0; at < count; ++at) {
+    int is_outside = 0;
+    for (int d = 0; d < rank; ++d)
+      is_outside |= axes[d].outside && axes[d].outside[index[d]];
+    to[at] = is_outside ? beyond : kedge_weighted(axes, rank, index, from);
+    for (int d = rank - 1; d >= 0 && ++index[d] == axes[d].size; --d)
+      index[d] = 0;
+  }
+}
+)";
+
+constexpr char kTuples[] = R"(/* `count` tuples of `depth` indices select slices of `slice` elements. */
+struct kedge_tuples {
+  int64_t count, depth, per_batch, slots_per_batch, slots, slice, sizes[8], strides[8];
+  int is_wide;
+};
+/* The slice of tuple i; -1: there is none. */
+static inline int64_t kedge_slot(const struct kedge_tuples *p, const void *indices, int64_t i) {
+  int64_t slot = i / p->per_batch * p->slots_per_batch;
+  for (int64_t d = 0; d < p->depth; ++d) {
+    const int64_t at = i * p->depth + d,
+                  index = p->is_wide ? ((const int64_t *)indices)[at] : ((const int32_t *)indices)[at],
+                  place = index < 0 ? index + p->sizes[d] : index;
+    if (place < 0 || place >= p->sizes[d])
+      return -1;
+    slot += place * p->strides[d];
+  }
+  return slot;
+}
+)";
+
+constexpr char kGatherTuples[] =
+    R"(static void kedge_gather_tuples(const struct kedge_tuples *p, const char *from, const void *indices, char *to, int64_t bytes) {
+  for (int64_t i = 0; i < p->count; ++i) {
+    const int64_t slot = kedge_slot(p, indices, i);
+    if (slot < 0)
+      memset(to + i * bytes, 0, (size_t)bytes);
+    else
+      memcpy(to + i * bytes, from + slot * bytes, (size_t)bytes);
+  }
+}
+)";
+
+constexpr char kGatherTuplesGradient[] =
+    R"(static void kedge_gather_tuples_grad(const struct kedge_tuples *p, const float *dy, const void *indices, float *dx) {
+  memset(dx, 0, (size_t)(p->slots * p->slice) * sizeof(float));
+  for (int64_t i = 0; i < p->count; ++i) {
+    const int64_t slot = kedge_slot(p, indices, i);
+    for (int64_t j = 0; j < p->slice && slot >= 0; ++j)
+      dx[slot * p->slice + j] += dy[i * p->slice + j];
+  }
+}
+)";
+
 struct Helper {
   const char *name, *text, *needs;
 };
@@ -335,7 +410,11 @@ const Helper kHelpers[] = {{"sum", kSums, ""},
                            {"attention_grad", kAttentionGradient, "attention"},
                            {"index", kGather, ""},
                            {"gather", kGatherRows, "index"},
-                           {"gather_grad", kGatherGradient, "index"}};
+                           {"gather_grad", kGatherGradient, "index"},
+                           {"resize", kResize, ""},
+                           {"tuples", kTuples, ""},
+                           {"gather_tuples", kGatherTuples, "tuples"},
+                           {"gather_tuples_grad", kGatherTuplesGradient, "tuples"}};
 
 } // namespace
 

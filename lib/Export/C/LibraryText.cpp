@@ -4,7 +4,9 @@
 #include "runtime/calls/BatchedMatmul.h"
 #include "runtime/calls/ConvShape.h"
 #include "runtime/calls/CopyPlans.h"
+#include "runtime/calls/IndexTuples.h"
 #include "runtime/calls/PoolShape.h"
+#include "runtime/calls/ResizeTables.h"
 #include "runtime/calls/Types.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -39,6 +41,12 @@ public:
       return attended();
     if (call.name == "onnx.Gather" || call.name == "train.gather_grad")
       return gathered();
+    if (call.name == "onnx.GatherND" || call.name == "train.gather_nd_grad")
+      return gatheredByTuples();
+    if (call.name == "onnx.Resize" || call.name == "train.resize_grad")
+      return resized();
+    if (call.name == "onnx.CumSum")
+      return summedAlong();
     fail("--emit c and web: {} is not available yet in C, found it in '{}'", call.name, launch.loc);
   }
 
@@ -246,6 +254,105 @@ private:
                                 floats(out(0)));
     return text + fmt::format("    kedge_gather(&p, {}, {}, {}, {}); }}\n", in(0), in(1), out(0),
                               view.inner * static_cast<int64_t>(dtypeSize(whole.type)));
+  }
+
+  std::string gatheredByTuples() {
+    const bool isGradient = call.name == "train.gather_nd_grad";
+    const TensorDesc &whole = isGradient ? call.outputs[0] : call.inputs[0], &indices = call.inputs[1];
+    if (isGradient)
+      expectFloat(whole);
+    const calls::IndexTuples p =
+        calls::readTuples(call, whole, indices, isGradient ? call.inputs[0] : call.outputs[0],
+                          calls::intAttr(call, "batch_dims", 0));
+    constexpr int64_t mostDepth = 8;
+    if (p.depth > mostDepth)
+      fail("--emit c and web: {} with tuples of {} indices is not available yet, found it in '{}'", call.name,
+           p.depth, launch.loc);
+    helpers.names.insert(isGradient ? "gather_tuples_grad" : "gather_tuples");
+    const std::string text = fmt::format(
+        "  {{ static const struct kedge_tuples p = {{{}, {}, {}, {}, {}, {}, {{{}}}, {{{}}}, {:d}}};\n",
+        p.count, p.depth, p.perBatch, p.slotsPerBatch, p.slots, p.sliceElements, fmt::join(p.sizes, ", "),
+        fmt::join(p.strides, ", "), p.wide);
+    if (isGradient)
+      return text + fmt::format("    kedge_gather_tuples_grad(&p, {}, {}, {}); }}\n", constFloats(0), in(1),
+                                floats(out(0)));
+    return text + fmt::format("    kedge_gather_tuples(&p, {}, {}, {}, {}); }}\n", in(0), in(1), out(0),
+                              p.sliceElements * static_cast<int64_t>(dtypeSize(whole.type)));
+  }
+
+  /// The tables of an axis, and a word for each; an axis that stays as it is has none.
+  static std::string tablesOf(const calls::AxisTable &table, size_t axis, int64_t stride,
+                              std::string &words) {
+    bool isSame = table.size() == static_cast<int64_t>(table.sources.size());
+    for (int64_t i = 0; isSame && i < table.size(); ++i)
+      isSame = table.sources[i] == i && table.weights[i] == 1 && !table.outside[i];
+    const bool hasOutside =
+        std::any_of(table.outside.begin(), table.outside.end(), [](uint8_t o) { return o; });
+    words += fmt::format("{{{}, {}, {}, {}, {}, {}}}, ", isSame ? "0" : fmt::format("start{}", axis),
+                         isSame ? "0" : fmt::format("source{}", axis),
+                         isSame ? "0" : fmt::format("weight{}", axis),
+                         hasOutside ? fmt::format("outside{}", axis) : "0", table.size(), stride);
+    std::string text;
+    if (hasOutside)
+      text += fmt::format("    static const uint8_t outside{}[] = {{{}}};\n", axis,
+                          fmt::join(table.outside, ", "));
+    if (isSame)
+      return text;
+    std::vector<std::string> weights;
+    for (const double weight : table.weights)
+      weights.push_back(fmt::format("{:a}f", static_cast<float>(weight)));
+    // The 0 at the end: there may be no others.
+    return text + fmt::format("    static const int32_t start{0}[] = {{{1}}}, source{0}[] = {{{2}{3}0}};\n"
+                              "    static const float weight{0}[] = {{{4}{3}0}};\n",
+                              axis, fmt::join(table.start, ", "), fmt::join(table.sources, ", "),
+                              weights.empty() ? "" : ", ", fmt::join(weights, ", "));
+  }
+
+  /// The gradient has the tables of the transposed map.
+  std::string resized() {
+    expectFloats();
+    const bool isGradient = call.name == "train.resize_grad";
+    const TensorDesc &from = call.inputs[0], &to = call.outputs[0];
+    std::vector<calls::AxisTable> tables =
+        isGradient ? calls::readResize(call, to, from) : calls::readResize(call, from, to);
+    constexpr size_t mostRank = 16;
+    if (tables.size() > mostRank)
+      fail("--emit c and web: {} of rank {} is not available yet, found it in '{}'", call.name, tables.size(),
+           launch.loc);
+    helpers.names.insert("resize");
+    const calls::Shape strides = calls::rowMajorStrides(from.shape);
+    std::string text = "  {\n", words;
+    for (const auto &[d, table] : llvm::enumerate(tables))
+      text += tablesOf(isGradient ? calls::transpose(table, to.shape[d]) : table, d, strides[d], words);
+    const double beyond = isGradient ? 0 : calls::floatAttr(call, "extrapolation_value", 0);
+    return text + fmt::format("    static const struct kedge_axis axes[] = {{{}}};\n"
+                              "    kedge_resize(axes, {}, {}, {:a}f, {}, {}); }}\n",
+                              words, tables.size(), to.elements(), static_cast<float>(beyond), constFloats(0),
+                              floats(out(0)));
+  }
+
+  /// Whole numbers wrap.
+  std::string summedAlong() const {
+    const TensorDesc &x = call.inputs[0];
+    const char *type = x.type == DType::F32   ? "float"
+                       : x.type == DType::I64 ? "uint64_t"
+                       : x.type == DType::I32 ? "uint32_t"
+                                              : nullptr;
+    if (!type)
+      fail("--emit c and web: {} of {} is not available yet, found it in '{}'", call.name, dtypeName(x.type),
+           launch.loc);
+    const calls::AxisView view =
+        calls::viewAlong(x.shape, calls::normalAxis(call, calls::intAttr(call, "axis", 0), x.shape.size()));
+    const bool isExclusive = calls::boolAttr(call, "exclusive", false),
+               isReverse = calls::boolAttr(call, "reverse", false);
+    return fmt::format("  for (int64_t o = 0; o < {0}; ++o) for (int64_t j = 0; j < {2}; ++j) {{\n"
+                       "    {3} sum = 0;\n    for (int64_t i = 0; i < {1}; ++i) {{\n"
+                       "      const int64_t at = (o * {1} + {4}) * {2} + j;\n"
+                       "      const {3} value = ((const {3} *)(const void *){5})[at];\n"
+                       "      (({3} *)(void *){6})[at] = {7};\n      sum += value;\n    }}\n  }}\n",
+                       view.outer, view.size, view.inner, type,
+                       isReverse ? fmt::format("{} - i", view.size - 1) : "i", in(0), out(0),
+                       isExclusive ? "sum" : "sum + value");
   }
 
   const Launch &launch;
