@@ -96,17 +96,20 @@ nlohmann::json BucketPlan::report() const {
     function["persistent_bytes"] = persistent + own;
   if (report["budget_bytes"].is_number())
     report["fits"] = report["fits"].get<bool>() && report["peak_bytes"] <= report["budget_bytes"];
-  report["buckets"] = nlohmann::json(buckets.rbegin(), buckets.rend());
+  report["buckets"] = nlohmann::json::array();
+  for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket)
+    report["buckets"].push_back(*bucket);
   return report;
 }
 
 std::string bucketText(const nlohmann::json &report) {
-  std::string text = fmt::format("\na step of each length\n  {:>8}{:>14}{:>14}{:>12}{:>16}\n", "length", "peak",
-                                 "arena", "a step", "recomputed ops");
+  std::string text = fmt::format("\na step of each length\n  {:>8}{:>14}{:>14}{:>12}{:>16}\n", "length",
+                                 "peak", "arena", "a step", "recomputed ops");
   for (const nlohmann::json &bucket : report.at("buckets"))
     text += fmt::format("  {:>8}{:>14}{:>14}{:>10.3g} s{:>16}\n", bucket["length"].get<std::string>(),
-                        exporter::formatAmount(bucket["peak_bytes"]), exporter::formatAmount(bucket["arena_bytes"]),
-                        bucket["step_seconds"].get<double>(), bucket["recompute"]["ops"].get<int64_t>());
+                        exporter::formatAmount(bucket["peak_bytes"]),
+                        exporter::formatAmount(bucket["arena_bytes"]), bucket["step_seconds"].get<double>(),
+                        bucket["recompute"]["ops"].get<int64_t>());
   return text;
 }
 

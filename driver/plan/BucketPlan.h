@@ -12,8 +12,8 @@ public:
   /// The loss of a step is a mean over the items of the longest rows in each bucket, before those that count
   /// are known. To be called before the bucket is compiled.
   void takeLoss(CompileOptions &options) const;
-  /// False, after it was said why, where the bucket does not fit the budget. Throws kedge::Error for a loss that
-  /// knows no padding.
+  /// False, after it was said why, where the bucket does not fit the budget. Throws kedge::Error for a loss
+  /// that knows no padding.
   bool add(const BucketOptions &bucket, Compilation &compilation);
 
   /// That of the longest, in an arena for all: `buckets` has what each takes.
@@ -25,7 +25,7 @@ private:
   const std::map<std::string, std::vector<std::vector<int64_t>>> &shapes;
   double items = 0; ///< of a micro-batch of the longest
   nlohmann::json longest, buckets = nlohmann::json::array();
-  std::map<std::string, std::string> constants; ///< of the longest, by name: what they hold
+  std::map<std::string, std::string> constants;   ///< of the longest, by name: what they hold
   int64_t own = 0, persistent = 0, transient = 0; ///< own: bytes of constants that the longest lacks
 };
 

@@ -47,12 +47,12 @@ void checkBuckets(const CompileOptions &options) {
   refuse(options.isPipelined(), "a pipeline");
   refuse(options.model.ranks.size() > 1, "several numbers in --ranks");
   refuse(options.replicas.has_value(), "--replicas");
-  refuse(options.sameBits != 0, "--same-bits");
+  refuse(options.sameBits != 0, fmt::format("--same-bits {}", options.sameBits));
   refuse(!options.memory.offload.empty(), "--offload");
   refuse(options.model.documents, "--documents");
   refuse(options.joint.on, "--auto");
-  refuse(!options.output.saveIr.empty(), "--save-ir");
-  refuse(!options.output.report.empty(), "--report");
+  refuse(!options.output.saveIr.empty(), fmt::format("--save-ir {}", options.output.saveIr));
+  refuse(!options.output.report.empty(), fmt::format("--report {}", options.output.report));
   refuse(options.output.printPipeline, "--print-pipeline");
   refuse(options.output.emit != Emit::Exe, std::string("--emit ") + wordOf(options.output.emit));
   refuse(!options.output.arenaFile.empty(), "--arena");

@@ -180,7 +180,8 @@ void Dataset::bindRows(const PackedTokens &packed, const InputSpec &input, const
                        const DataFiles &files) {
   const std::string eval = files.kind == "--data" ? "" : "eval-";
   if (!packed.documents)
-    fail("--{0}tokens: the program has several lengths of rows, and rows that are cut from a token file are all of "
+    fail("--{0}tokens: the program has several lengths of rows, and rows that are cut from a token file are "
+         "all of "
          "the longest; give --{0}documents, whose documents are rows of their own then",
          eval);
   const auto rows = std::make_shared<const DocumentRows>(packed);
@@ -350,8 +351,9 @@ void Dataset::readLengths(int64_t batch) {
   }
   lengths = std::make_unique<RowLengths>(program, function, all);
   if (shuffleSeed)
-    order = std::make_unique<RowOrder>(
-        *lengths, RowOrder::Form{rowCount, program.options.rowsTogether, static_cast<uint64_t>(*shuffleSeed), batch});
+    order = std::make_unique<LengthOrder>(*lengths,
+                                          LengthOrder::Form{rowCount, program.options.rowsTogether,
+                                                            static_cast<uint64_t>(*shuffleSeed), batch});
 }
 
 BatchLength Dataset::lengthOf(const std::string &function, int64_t first, int64_t count, bool inOrder) const {

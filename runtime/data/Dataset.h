@@ -1,7 +1,7 @@
 // All inputs of a program with their data, batch by batch.
 #pragma once
 #include "runtime/data/Documents.h"
-#include "runtime/data/RowOrder.h"
+#include "runtime/data/LengthOrder.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/program/Options.h"
 #include "runtime/program/World.h"
@@ -59,11 +59,11 @@ public:
   /// Permutes the samples anew in each epoch. Without a seed they stay in order.
   void shuffle(std::optional<int64_t> seed) { shuffleSeed = seed; }
 
-  /// For programs of several lengths: reads from the data where rows end. Where rows are shuffled, each `batch` of
-  /// them are about as long as each other. Throws where the data do not tell it.
+  /// For programs of several lengths: reads from the data where rows end. Where rows are shuffled, each
+  /// `batch` of them are about as long as each other. Throws where the data do not tell it.
   void readLengths(int64_t batch);
-  /// What the rows of all ranks need of `function` together; rows as fill (or, if `inOrder`, fillMasked) takes
-  /// them. Of a program of one length: `function` itself, and no rows.
+  /// What the rows of all ranks need of `function` together; rows as fill (or, if `inOrder`, fillMasked)
+  /// takes them. Of a program of one length: `function` itself, and no rows.
   BatchLength lengthOf(const std::string &function, int64_t first, int64_t count, bool inOrder = false) const;
 
   /// Writes these rows of the run into the inputs of `function`: row numbers modulo
@@ -125,8 +125,8 @@ private:
   std::optional<int64_t> shuffleSeed;
   std::unique_ptr<RowLengths> lengths; ///< null: rows have one length
   std::map<std::string, std::vector<const Function *>> buckets;
-  std::unique_ptr<RowOrder> order;     ///< null: that of `shuffleSeed` alone
-  mutable std::vector<char> whole;     ///< a row of which a part is taken
+  std::unique_ptr<LengthOrder> order; ///< null: that of `shuffleSeed` alone
+  mutable std::vector<char> whole;    ///< a row of which a part is taken
 };
 
 } // namespace kedge::rt

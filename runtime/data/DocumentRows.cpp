@@ -22,8 +22,8 @@ public:
       if (isFloat(input.desc.type))
         storeDouble(input.desc.type, destination, i, static_cast<double>(value));
       else
-        convert(destination + i * static_cast<int64_t>(dtypeSize(input.desc.type)), input.desc.type, 1, &value,
-                DType::I64, 1, 1);
+        convert(destination + i * static_cast<int64_t>(dtypeSize(input.desc.type)), input.desc.type, 1,
+                &value, DType::I64, 1, 1);
     }
   }
 
@@ -112,8 +112,8 @@ std::unique_ptr<Source> labelsOfRows(SharedRows rows, const InputSpec &labels, i
 }
 
 std::unique_ptr<Source> maskOfRows(SharedRows rows, const InputSpec &input) {
-  const bool isMask = input.batched && input.desc.shape.size() == 2 && input.name.ends_with("attention_mask") &&
-                      input.desc.shape[1] == rows->packed().length;
+  const bool isMask = input.batched && input.desc.shape.size() == 2 &&
+                      input.name.ends_with("attention_mask") && input.desc.shape[1] == rows->packed().length;
   return isMask ? std::make_unique<RowMask>(std::move(rows), input) : nullptr;
 }
 

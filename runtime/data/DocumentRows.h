@@ -1,5 +1,5 @@
-// Documents of a token file as rows of their own, for programs of several lengths: each is padded to the longest,
-// and one that is longer is cut into several.
+// Documents of a token file as rows of their own, for programs of several lengths: each is padded to the
+// longest, and one that is longer is cut into several.
 #pragma once
 #include "runtime/data/Documents.h"
 
@@ -29,7 +29,8 @@ using SharedRows = std::shared_ptr<const DocumentRows>;
 std::unique_ptr<Source> tokensOfRows(SharedRows rows, const InputSpec &input);
 
 /// The next token of the same document, else `ignored`; so are prompts with `maskPrompt`.
-std::unique_ptr<Source> labelsOfRows(SharedRows rows, const InputSpec &labels, int64_t ignored, bool maskPrompt);
+std::unique_ptr<Source> labelsOfRows(SharedRows rows, const InputSpec &labels, int64_t ignored,
+                                     bool maskPrompt);
 
 /// For `attention_mask` of [batch, length]: 1 for a row's tokens, 0 behind them. Null for other inputs.
 std::unique_ptr<Source> maskOfRows(SharedRows rows, const InputSpec &input);

@@ -62,9 +62,10 @@ void RowLengths::checkAllTold(const std::vector<RowSource> &sources) const {
     for (const int64_t size : sizesThatVary(*source.input, *buckets.front().function))
       if (std::none_of(telling.begin(), telling.end(),
                        [&](const Telling &entry) { return entry.sizes.back() == size; }))
-        fail("the program has several lengths of rows, and no data that tell where those of '{}' end: give an "
-             "attention_mask of [batch, {}]",
-             source.input->name, size);
+        fail(
+            "the program has several lengths of rows, and no data that tell where those of '{}' end: give an "
+            "attention_mask of [batch, {}]",
+            source.input->name, size);
 }
 
 RowLength RowLengths::of(int64_t row) const {

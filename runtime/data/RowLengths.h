@@ -32,7 +32,7 @@ private:
   struct Telling {
     const InputSpec *input;
     const Source *source;
-    double silent; ///< the value that does not count
+    double silent;              ///< the value that does not count
     std::vector<int64_t> sizes; ///< in each bucket
   };
   struct Bucket {

@@ -1,9 +1,9 @@
 #include "runtime/exec/Memory.h"
-#include "runtime/program/Buckets.h"
 #include "runtime/comm/CollectiveKernel.h"
 #include "runtime/exec/ThreadPool.h"
 #include "runtime/io/Error.h"
 #include "runtime/platform/Memory.h"
+#include "runtime/program/Buckets.h"
 #include <algorithm>
 #include <cstring>
 #include <map>

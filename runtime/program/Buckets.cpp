@@ -18,9 +18,8 @@ std::vector<const Function *> bucketsOf(const Program &program, const std::strin
   for (const auto &[name, found] : program.functions)
     if (name != function && withoutLength(name) == function)
       all.push_back(&found);
-  std::sort(all.begin(), all.end(), [](const Function *a, const Function *b) {
-    return elementsOfInputs(*a) < elementsOfInputs(*b);
-  });
+  std::sort(all.begin(), all.end(),
+            [](const Function *a, const Function *b) { return elementsOfInputs(*a) < elementsOfInputs(*b); });
   if (const Function *longest = program.function(function))
     all.push_back(longest);
   return all;

@@ -187,7 +187,8 @@ void Session::openData() {
 void Session::readLengths() {
   if (!hasBuckets(program)) {
     if (progress.sortedRows != 0 && scalars.shuffle)
-      warnOf("so far rows were sorted by their length, and this program takes rows of one length: some rows of this "
+      warnOf("so far rows were sorted by their length, and this program takes rows of one length: some rows "
+             "of this "
              "epoch come twice, others not at all");
     progress.sortedRows = 0;
     return;

@@ -42,9 +42,9 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
   command.add_option("MODEL", options.model, "the ONNX file")->required();
   command
       .add_option_function<std::vector<std::string>>(
-          "--shape",
-          [&options](const std::vector<std::string> &texts) { parseShapes(texts, options); },
-          "INPUT=8x1024 ...: shape of an input, per rank and micro-batch; one for each input. Sizes in {}, as "
+          "--shape", [&options](const std::vector<std::string> &texts) { parseShapes(texts, options); },
+          "INPUT=8x1024 ...: shape of an input, per rank and micro-batch; one for each input. Sizes in {}, "
+          "as "
           "in INPUT=8x{128,512}, are buckets of one program: each step takes the smallest that its rows need")
       ->group(group)
       ->allow_extra_args(false);

@@ -31,7 +31,9 @@ std::vector<std::string_view> wordsOf(std::string_view text, char separator) {
   }
 }
 
-bool isInBraces(std::string_view word) { return word.size() >= 2 && word.front() == '{' && word.back() == '}'; }
+bool isInBraces(std::string_view word) {
+  return word.size() >= 2 && word.front() == '{' && word.back() == '}';
+}
 
 /// Of "{128,512}". `text`: the whole of --shape.
 std::vector<int64_t> sizesInBraces(const std::string &text, std::string_view word) {
@@ -43,7 +45,7 @@ std::vector<int64_t> sizesInBraces(const std::string &text, std::string_view wor
            "INPUT=8x{{128,512,2048}}",
            text, one, word);
     if (!sizes.empty() && *size <= sizes.back())
-      fail("--shape {}: {} behind {} in {}: expected sizes that rise; each is a bucket, and rows take the "
+      fail("--shape {}: {} after {} in {}: expected sizes that rise; each is a bucket, and rows take the "
            "smallest that holds them",
            text, *size, sizes.back(), word);
     sizes.push_back(*size);
@@ -64,20 +66,22 @@ std::vector<std::vector<int64_t>> shapesOf(const std::string &text, std::string_
     else if (isInBraces(word))
       dims.push_back(sizesInBraces(text, word));
     else
-      fail("--shape {}: '{}' is no shape; expected sizes joined by x, as in INPUT=8x1024, or several in {{}}, "
-           "as in INPUT=8x{{128,512}}",
-           text, sizes);
+      fail(
+          "--shape {}: '{}' is no shape; expected sizes joined by x, as in INPUT=8x1024, or several in {{}}, "
+          "as in INPUT=8x{{128,512}}",
+          text, sizes);
   }
   size_t buckets = 0;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     const bool varies = text.find('{') != std::string::npos && dims[axis].size() > 1;
     if (varies && axis == 0)
-      fail("--shape {}: the first size counts the rows of a step, which are the same in each bucket; expected "
-           "sizes in {{}} behind it",
-           text);
+      fail(
+          "--shape {}: the first size counts the rows of a step, which are the same in each bucket; expected "
+          "sizes in {{}} after it",
+          text);
     if (varies && buckets != 0 && dims[axis].size() != buckets)
-      fail("--shape {}: {} sizes in {{}}, and {} in another: the first of all belong together, and so on", text,
-           buckets, dims[axis].size());
+      fail("--shape {}: {} sizes in {{}}, and {} in another: the first of all belong together, and so on",
+           text, buckets, dims[axis].size());
     if (varies)
       buckets = dims[axis].size();
   }
@@ -118,8 +122,8 @@ void parseShapes(const std::vector<std::string> &texts, driver::ModelOptions &op
   }
   for (const auto &[name, shapes] : options.buckets)
     if (const auto &[first, others] = *options.buckets.begin(); shapes.size() != others.size())
-      fail("--shape: '{}' has {} sizes in {{}}, and '{}' {}: the first of all belong together, and so on", first,
-           others.size(), name, shapes.size());
+      fail("--shape: '{}' has {} sizes in {{}}, and '{}' {}: the first of all belong together, and so on",
+           first, others.size(), name, shapes.size());
 }
 
 } // namespace kedge::tool

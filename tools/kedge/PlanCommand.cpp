@@ -172,9 +172,9 @@ int runBucketPlan(const CompileOptions &options) {
       longest = std::move(compilation);
   }
   const nlohmann::json report = plans.report();
-  reporter().answer(options.plan.json ? report.dump(2) + "\n"
-                                      : rt::printable(exporter::planText(report, longest->module())) +
-                                            bucketText(report));
+  reporter().answer(options.plan.json
+                        ? report.dump(2) + "\n"
+                        : rt::printable(exporter::planText(report, longest->module())) + bucketText(report));
   return 0;
 }
 

@@ -40,7 +40,8 @@ public:
     for (const Range &range : moved)
       if (offset >= range.from && offset < range.from + std::max<uint64_t>(range.bytes, 1))
         return range.to + (offset - range.from);
-    fail("--shape: a launch of a bucket uses byte {} of the arena, which is of no state, scalar or result", offset);
+    fail("--shape: a launch of a bucket uses byte {} of the arena, which is of no state, scalar or result",
+         offset);
   }
 
 private:
@@ -133,7 +134,8 @@ private:
       } else if (isConstant && state[key::init][key::kind] == "data") {
         part.places.add(state[key::offset], bytesOf(state), addConstant(part, state));
       } else {
-        fail("--shape: sizes in {{}} are not available yet for this model and these options: the state '{}' is another "
+        fail("--shape: sizes in {{}} are not available yet for this model and these options: the state '{}' "
+             "is another "
              "in the bucket of {}",
              state[key::name].get<std::string>(), part.bucket->length);
       }
@@ -141,7 +143,8 @@ private:
     const auto kept = std::count_if(states.begin(), states.end(),
                                     [](const json &state) { return state[key::role] != "constant"; });
     if (static_cast<size_t>(kept) != alike)
-      fail("--shape: sizes in {{}} are not available yet for this model and these options: the bucket of {} has {} "
+      fail("--shape: sizes in {{}} are not available yet for this model and these options: the bucket of {} "
+           "has {} "
            "states, and the longest {}",
            part.bucket->length, alike, kept);
   }
@@ -186,7 +189,8 @@ private:
     if (same && bytesOf(*same) == bytesOf(entry) && (*same)[key::dtype] == entry[key::dtype])
       return part.places.add(entry[key::offset], bytesOf(entry), (*same)[key::offset]);
     if (same)
-      fail("--shape: sizes in {{}} are not available yet for this model: its '{}' has another shape in the bucket of {}",
+      fail("--shape: sizes in {{}} are not available yet for this model: its '{}' has another shape in the "
+           "bucket of {}",
            entry[key::name].get<std::string>(), part.bucket->length);
     json added = entry;
     added[key::offset] = newPlace(bytesOf(entry));

@@ -5,18 +5,18 @@
 
 namespace kedge::rt {
 
-/// Rows in the order of --shuffle, of which those of a window are sorted by their length, and cut into batches
-/// that come in a random order. Windows and batches are counted over the whole run, so that a batch may begin in one
-/// epoch and end in the next. A function of the seed and the position alone: the same on all ranks, and after a
-/// resume.
-class RowOrder {
+/// Rows in the order of --shuffle, of which those of a window are sorted by their length, and cut into
+/// batches that come in a random order. Windows and batches are counted over the whole run, so that a batch
+/// may begin in one epoch and end in the next. A function of the seed and the position alone: the same on all
+/// ranks, and after a resume.
+class LengthOrder {
 public:
   struct Form {
     int64_t rows = 0, together = 1; ///< of the data set, and that stay next to each other
     uint64_t seed = 0;
     int64_t batch = 1; ///< rows that all ranks take at once
   };
-  RowOrder(const RowLengths &lengths, const Form &form);
+  LengthOrder(const RowLengths &lengths, const Form &form);
 
   /// The row of the data set at a position of the run. Reads lengths where it enters another window.
   int64_t at(int64_t index) const;

@@ -1,4 +1,4 @@
-#include "runtime/data/RowOrder.h"
+#include "runtime/data/LengthOrder.h"
 #include "runtime/data/Shuffle.h"
 #include <algorithm>
 
@@ -9,7 +9,7 @@ constexpr int64_t kBatchesOfWindow = 64;
 
 } // namespace
 
-RowOrder::RowOrder(const RowLengths &lengths, const Form &form)
+LengthOrder::LengthOrder(const RowLengths &lengths, const Form &form)
     : lengths(lengths), form(form), groups(form.rows / form.together),
       batch(std::max<int64_t>(1, form.batch / form.together)), window(batch * kBatchesOfWindow) {
   entries.reserve(static_cast<size_t>(window));
@@ -17,7 +17,7 @@ RowOrder::RowOrder(const RowLengths &lengths, const Form &form)
   batches.reserve(static_cast<size_t>(kBatchesOfWindow + 1));
 }
 
-int64_t RowOrder::at(int64_t index) const {
+int64_t LengthOrder::at(int64_t index) const {
   const int64_t group = index / form.together;
   if (const int64_t in = group / window, epoch = group / groups; in != windowAt || epoch != epochAt)
     enter(in, epoch);
@@ -25,7 +25,7 @@ int64_t RowOrder::at(int64_t index) const {
 }
 
 /// The positions of a window that lie in an epoch.
-void RowOrder::enter(int64_t in, int64_t epoch) const {
+void LengthOrder::enter(int64_t in, int64_t epoch) const {
   const int64_t begin = std::max(in * window, epoch * groups),
                 end = std::min((in + 1) * window, (epoch + 1) * groups);
   sortRows(begin, end, epoch);
@@ -38,11 +38,10 @@ void RowOrder::enter(int64_t in, int64_t epoch) const {
   windowAt = in, epochAt = epoch, beginAt = begin;
 }
 
-void RowOrder::sortRows(int64_t begin, int64_t end, int64_t epoch) const {
+void LengthOrder::sortRows(int64_t begin, int64_t end, int64_t epoch) const {
   entries.clear();
   for (int64_t position = begin; position < end; ++position) {
-    const int64_t row =
-        permuted(position - epoch * groups, groups, form.seed, static_cast<uint64_t>(epoch));
+    const int64_t row = permuted(position - epoch * groups, groups, form.seed, static_cast<uint64_t>(epoch));
     int64_t places = 0;
     for (int64_t i = 0; i < form.together; ++i)
       places = std::max(places, lengths.of(row * form.together + i).places);
@@ -54,7 +53,7 @@ void RowOrder::sortRows(int64_t begin, int64_t end, int64_t epoch) const {
 }
 
 /// Which batch of the window's positions gets the shortest rows, which the next.
-void RowOrder::shuffleBatches(int64_t begin, int64_t end, int64_t in) const {
+void LengthOrder::shuffleBatches(int64_t begin, int64_t end, int64_t in) const {
   std::vector<Batch> &list = batches;
   list.clear();
   for (int64_t position = begin; position < end;) {
@@ -64,10 +63,10 @@ void RowOrder::shuffleBatches(int64_t begin, int64_t end, int64_t in) const {
   }
   const auto count = static_cast<int64_t>(list.size());
   for (int64_t at = count - 1; at > 0; --at) { // Fisher and Yates, by the numbers of Philox
-    const PhiloxBlock random = philox4x32({static_cast<uint32_t>(in), static_cast<uint32_t>(in >> 32),
-                                           static_cast<uint32_t>(at), static_cast<uint32_t>(begin)},
-                                          static_cast<uint32_t>(form.seed),
-                                          static_cast<uint32_t>(form.seed >> 32) ^ 0x626b7473u);
+    const PhiloxBlock random =
+        philox4x32({static_cast<uint32_t>(in), static_cast<uint32_t>(in >> 32), static_cast<uint32_t>(at),
+                    static_cast<uint32_t>(begin)},
+                   static_cast<uint32_t>(form.seed), static_cast<uint32_t>(form.seed >> 32) ^ 0x626b7473u);
     std::swap(list[static_cast<size_t>(at)], list[random[0] % static_cast<uint64_t>(at + 1)]);
   }
 }
