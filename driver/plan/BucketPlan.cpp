@@ -8,6 +8,7 @@
 #include "lib/Export/Plan/PlanReport.h"
 #include "lib/Export/Plan/PlanView.h"
 #include "lib/Support/Error.h"
+#include "lib/Support/Reporter.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 
@@ -54,7 +55,24 @@ void BucketPlan::addConstants(ModuleOp module) {
   }
 }
 
-void BucketPlan::takeLoss(CompileOptions &options) const { options.model.nominalItems = items; }
+void BucketPlan::takeFromLongest(CompileOptions &options) const {
+  options.model.nominalItems = items;
+  if (longest.is_object() && longest["budget_bytes"].is_number())
+    options.memory.plan.budget = MemoryBudget::ofBytes(longest["budget_bytes"]);
+}
+
+bool BucketPlan::fits() const {
+  const nlohmann::json whole = report();
+  if (whole["fits"].get<bool>())
+    return true;
+  const std::string reason = fmt::format(
+      "sizes in {{}}: the arena of all lengths takes {} bytes more than the budget of {}: {} of constants "
+      "that shorter lengths have of their own; not available yet, give a larger budget",
+      whole["peak_bytes"].get<int64_t>() - whole["budget_bytes"].get<int64_t>(),
+      whole["budget_bytes"].get<int64_t>(), own);
+  reporter().sayTogether("kedge: " + reason, {{Severity::Error, reason, "", ""}});
+  return false;
+}
 
 bool BucketPlan::add(const BucketOptions &bucket, Compilation &compilation) {
   const nlohmann::json &loss = compilation.factsOfLoss();

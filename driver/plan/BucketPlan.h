@@ -10,12 +10,14 @@ class BucketPlan {
 public:
   explicit BucketPlan(const CompileOptions &options) : shapes(options.model.buckets) {}
   /// The loss of a step is a mean over the items of the longest rows in each bucket, before those that count
-  /// are known. To be called before the bucket is compiled.
-  void takeLoss(CompileOptions &options) const;
+  /// are known, and the budget is that of the longest. To be called before the bucket is compiled.
+  void takeFromLongest(CompileOptions &options) const;
   /// False, after it was said why, where the bucket does not fit the budget. Throws kedge::Error for a loss
   /// that knows no padding.
   bool add(const BucketOptions &bucket, Compilation &compilation);
 
+  /// Whether all of them together stay within the budget; says why not. When all are there.
+  bool fits() const;
   /// That of the longest, in an arena for all: `buckets` has what each takes.
   nlohmann::json report() const;
 

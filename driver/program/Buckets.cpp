@@ -114,7 +114,7 @@ int compileBuckets(const CompileOptions &options, lower::KernelCache &cache) {
   std::vector<BucketOptions> buckets = bucketsOf(options);
   for (BucketOptions &bucket : buckets) {
     const bool isLongest = &bucket == &buckets.front();
-    plan.takeLoss(bucket.options);
+    plan.takeFromLongest(bucket.options);
     Compilation compilation(bucket.options);
     compilation.import();
     compilation.step();
@@ -133,6 +133,8 @@ int compileBuckets(const CompileOptions &options, lower::KernelCache &cache) {
     std::move(parts.kernels.begin(), parts.kernels.end(), std::back_inserter(whole.kernels));
     whole.names.insert(whole.names.end(), parts.names.begin(), parts.names.end());
   }
+  if (!plan.fits())
+    return 2;
   exporter::ProgramImageParts image = imageOf(whole);
   joinBuckets(image, others);
   image.json[key::plan] = plan.report();

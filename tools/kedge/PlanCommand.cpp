@@ -163,7 +163,7 @@ int runBucketPlan(const CompileOptions &options) {
   BucketPlan plans(options);
   std::unique_ptr<Compilation> longest;
   for (BucketOptions &bucket : buckets) {
-    plans.takeLoss(bucket.options);
+    plans.takeFromLongest(bucket.options);
     auto compilation = std::make_unique<Compilation>(bucket.options);
     plan(*compilation, bucket.options);
     if (!plans.add(bucket, *compilation))
