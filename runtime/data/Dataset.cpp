@@ -39,10 +39,9 @@ bool takesInput(const Program &program, const std::string &function, const std::
                               [&](const ArenaSlot &slot) { return slot.name == input; });
 }
 
-std::optional<TensorDesc> takenBy(const Program &program, const std::string &function,
-                                  const InputSpec &input) {
+const TensorDesc *takenBy(const Program &program, const std::string &function, const InputSpec &input) {
   const Function *found = program.function(function);
-  return found ? inputOf(*found, input) : std::nullopt;
+  return found ? inputOf(*found, input) : nullptr;
 }
 
 constexpr const char *kDefault = "default"; // in place of a file
@@ -314,7 +313,7 @@ void Dataset::readRow(const Bound &entry, const TensorDesc &taken, int64_t row, 
     return entry.source->read(row, destination);
   entry.source->read(row, whole.data());
   const auto inner = [&](const TensorDesc &of) {
-    return std::vector<int64_t>(of.shape.begin() + (entry.input->batched ? 1 : 0), of.shape.end());
+    return std::span<const int64_t>(of.shape).subspan(entry.input->batched ? 1 : 0);
   };
   copyFront(whole.data(), inner(desc), destination, inner(taken), dtypeSize(desc.type));
 }
@@ -322,7 +321,7 @@ void Dataset::readRow(const Bound &entry, const TensorDesc &taken, int64_t row, 
 template <typename RowOf>
 void Dataset::fillRows(Executor &executor, const std::string &function, RowOf &&rowOf) const {
   for (const Bound &entry : sources) {
-    const auto taken = takenBy(program, function, *entry.input);
+    const TensorDesc *taken = takenBy(program, function, *entry.input);
     if (!taken)
       continue;
     char *destination = executor.input(function, entry.input->name);
@@ -333,7 +332,7 @@ void Dataset::fillRows(Executor &executor, const std::string &function, RowOf &&
               destination + static_cast<size_t>(i) * rowBytes);
   }
   for (const InputSpec &input : program.inputs)
-    if (const auto taken = takenBy(program, function, input); taken && !bound(input))
+    if (const TensorDesc *taken = takenBy(program, function, input); taken && !bound(input))
       std::memset(executor.input(function, input.name), 0, taken->bytes());
   failIfLost();
 }
@@ -430,7 +429,8 @@ void Dataset::maskLabels(Executor &executor, const std::string &function, int64_
 
 int64_t Dataset::countLabels(Executor &executor, const std::string &function, int64_t valid) const {
   for (const Bound &entry : sources) {
-    const TensorDesc desc = takenBy(program, function, *entry.input).value_or(entry.input->desc);
+    const TensorDesc *taken = takenBy(program, function, *entry.input);
+    const TensorDesc &desc = taken ? *taken : entry.input->desc;
     if (!entry.input->labels || !entry.input->batched || isFloat(desc.type) || !program.options.ignoreIndex ||
         !takesInput(program, function, entry.input->name))
       continue;

@@ -17,7 +17,7 @@ bool isOfPlaces(const InputSpec &input) { return input.batched && input.desc.sha
 /// The axes whose sizes differ between buckets.
 std::vector<int64_t> sizesThatVary(const InputSpec &input, const Function &shortest) {
   std::vector<int64_t> sizes;
-  const std::optional<TensorDesc> least = inputOf(shortest, input);
+  const TensorDesc *least = inputOf(shortest, input);
   for (size_t axis = 0; least && axis < input.desc.shape.size(); ++axis)
     if (least->shape[axis] != input.desc.shape[axis])
       sizes.push_back(input.desc.shape[axis]);
@@ -49,7 +49,7 @@ void RowLengths::addTelling(const Program &program, const RowSource &source) {
          input.name);
   Telling entry{&input, source.source, isOfLabels ? static_cast<double>(*ignored) : 0, {}};
   for (Bucket &bucket : buckets) {
-    const std::optional<TensorDesc> desc = inputOf(*bucket.function, input);
+    const TensorDesc *desc = inputOf(*bucket.function, input);
     entry.sizes.push_back(desc ? desc->shape[1] : input.desc.shape[1]);
     bucket.places = std::max(bucket.places, entry.sizes.back());
   }
@@ -82,8 +82,8 @@ RowLength RowLengths::of(int64_t row) const {
   return length;
 }
 
-void copyFront(const char *source, const std::vector<int64_t> &from, char *destination,
-               const std::vector<int64_t> &to, size_t elementBytes) {
+void copyFront(const char *source, std::span<const int64_t> from, char *destination,
+               std::span<const int64_t> to, size_t elementBytes) {
   // What is whole behind the last axis that is cut is copied at once.
   size_t last = from.size();
   size_t piece = elementBytes;

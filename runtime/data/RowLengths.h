@@ -2,6 +2,7 @@
 #pragma once
 #include "runtime/data/Source.h"
 #include "runtime/program/Buckets.h"
+#include <span>
 
 namespace kedge::rt {
 
@@ -48,7 +49,7 @@ private:
 };
 
 /// Copies what lies in the first `to` of each axis of a tensor of the sizes `from`.
-void copyFront(const char *source, const std::vector<int64_t> &from, char *destination,
-               const std::vector<int64_t> &to, size_t elementBytes);
+void copyFront(const char *source, std::span<const int64_t> from, char *destination,
+               std::span<const int64_t> to, size_t elementBytes);
 
 } // namespace kedge::rt

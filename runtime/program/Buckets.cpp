@@ -32,11 +32,11 @@ bool hasBuckets(const Program &program) {
                      [](const auto &entry) { return withoutLength(entry.first) != entry.first; });
 }
 
-std::optional<TensorDesc> inputOf(const Function &function, const InputSpec &input) {
+const TensorDesc *inputOf(const Function &function, const InputSpec &input) {
   for (const ArenaSlot &slot : function.inputs)
     if (slot.name == input.name)
-      return slot.desc.shape.empty() ? input.desc : slot.desc;
-  return std::nullopt;
+      return slot.desc.shape.empty() ? &input.desc : &slot.desc;
+  return nullptr;
 }
 
 } // namespace kedge::rt

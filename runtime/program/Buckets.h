@@ -15,7 +15,7 @@ std::string_view withoutLength(std::string_view function);
 /// Whether rows have several lengths.
 bool hasBuckets(const Program &program);
 
-/// The shape of an input as `function` takes it; none if it does not take it.
-std::optional<TensorDesc> inputOf(const Function &function, const InputSpec &input);
+/// The shape of an input as `function` takes it; null if it does not take it.
+const TensorDesc *inputOf(const Function &function, const InputSpec &input);
 
 } // namespace kedge::rt
