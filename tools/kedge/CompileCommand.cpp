@@ -6,6 +6,7 @@
 #include "driver/joint/Joint.h"
 #include "driver/options/ProgramOptions.h"
 #include "driver/plan/Report.h"
+#include "driver/program/Buckets.h"
 #include "driver/program/KernelLevels.h"
 #include "driver/program/PlansByWorld.h"
 #include "driver/program/ProgramBuilder.h"
@@ -139,6 +140,8 @@ void writeC(Compilation &compilation, const CompileOptions &options, const std::
 
 int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
   checkText(options);
+  if (!options.model.buckets.empty())
+    bucketsOf(options); // refuses what they cannot be yet
   const bool isC = isInC(options.output.emit);
   if (options.joint.on) {
     const JointAnswer answer = planJointly(options);
@@ -175,6 +178,8 @@ int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
   checkFolder("--depfile", options.output.depfile);
   if (!options.output.depfile.empty() && options.output.path.empty())
     fail("--depfile is of the file that -o names: give -o");
+  if (!options.model.buckets.empty())
+    return compileBuckets(options, cache);
   if (options.isPipelined() && !options.output.printPipeline && options.resumedFrom.empty() &&
       !isProgram(options.output.emit))
     return output(options, textsOfStages(options, cache.files())), 0;
