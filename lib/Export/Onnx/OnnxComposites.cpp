@@ -232,7 +232,8 @@ bool writeComposite(OnnxWriter &w, Operation *operation) {
       })
       .Case([&](train::GroupedMatmulOp op) { writeGroupedMatmul(w, op); })
       .Case([&](train::AttentionOp op) {
-        op.getDocuments() || op.getSinks() ? w.unsupported(op, "with documents or sinks")
+        op.getDocuments() || op.getPlaces() || op.getSinks()
+            ? w.unsupported(op, "with documents, places or sinks")
                                            : Attention(w, op).write();
       })
       .Default([&](Operation *) { known = false; });

@@ -71,7 +71,7 @@ public:
           scratch,
           sample,
           s_.drops() ? s_.dropoutRow(in, sample) : DropoutRow{},
-          Sight(s_, Sight::bordersOf(s_, in, sample), reinterpret_cast<int32_t *>(scratch + documentsAt_))};
+          Sight(s_, in, sample, reinterpret_cast<int32_t *>(scratch + documentsAt_))};
       keyHead(job, k, v, head % s_.keyHeads, queryPanels_ * split / splits_,
               queryPanels_ * (split + 1) / splits_);
     });
@@ -256,7 +256,7 @@ private:
 
 std::unique_ptr<LibraryKernel> makeAttention(const LibraryCall &call, int threads) {
   bool packed = boolAttr(call, "packed", false);
-  expectCounts(call, packed ? 1 : 3, packed ? 7 : 9, 2, 2);
+  expectCounts(call, packed ? 1 : 3, packed ? 8 : 10, 2, 2);
   AttentionShape shape = readAttention(call, 0, call.outputs[0], packed ? 1 : 3);
   expectSameType(call, call.inputs[0], call.outputs[0]);
   expectShape(call, call.outputs[1], {shape.batch, shape.queryHeads, shape.queries}, "LSE");
