@@ -9,7 +9,7 @@
 #include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "kedge/Interfaces/PositionOpInterface.h"
 #include "kedge/Support/StorageBytes.h"
-#include "passes/Mesh/Blocks.h"
+#include "passes/Mesh/Context/PositionBuilder.h"
 #include "passes/Mesh/Context/Positions.h"
 #include "passes/Mesh/Passes.h"
 
@@ -27,14 +27,14 @@ struct Held {
   bool isSum = false;
 };
 
-struct Counts {
+struct ContextCounts {
   int64_t cut = 0, gathers = 0, sums = 0;
 };
 
 class ContextRewrite {
 public:
-  ContextRewrite(func::FuncOp function, int64_t positions, dist::RankGroup group, Counts &counts)
-      : function(function), positions(positions), group(group), counts(counts) {}
+  ContextRewrite(func::FuncOp function, PositionOrder order, ContextCounts &counts)
+      : function(function), order(order), positions(order.positions), group(order.group), counts(counts) {}
 
   LogicalResult run() {
     Block &block = function.getBody().front();
@@ -54,9 +54,10 @@ public:
 
 private:
   func::FuncOp function;
+  PositionOrder order;
   int64_t positions;
   dist::RankGroup group;
-  Counts &counts;
+  ContextCounts &counts;
   DenseMap<Value, Held> held;                              ///< absent: whole, as it is
   DenseMap<Value, Value> wholes;                           ///< gathered already
   DenseMap<Value, SmallVector<std::pair<Layout, Value>>> parts; ///< of whole values, cut already
@@ -79,8 +80,7 @@ private:
           !train::bindingOfArgument(function, argument.getArgNumber(), train::BindingKind::Input))
         continue;
       const Layout layout(1, {});
-      BlockBuilder build(builder, argument.getLoc(), group);
-      held[argument] = {build.cut(argument, layout), layout, false};
+      held[argument] = {PositionBuilder(builder, argument.getLoc(), order).part(argument, layout), layout, false};
       wholes[argument] = argument;
     }
   }
@@ -91,9 +91,8 @@ private:
     if (anyCut && !isa<dist::DistDialect>(op.getDialect()))
       if (const std::optional<std::pair<ShardingRule, CutLoop>> way = bestWay(op))
         return onPositions(op, way->first, way->second), success();
-    if (anyCut && isa<onnx::ReshapeOp>(op))
-      if (reshape(cast<onnx::ReshapeOp>(op)))
-        return success();
+    if (auto reshaping = dyn_cast<onnx::ReshapeOp>(op); anyCut && reshaping && reshape(reshaping))
+      return success();
     if (!anyCut && anySum && keepsSums(&op, [&](Value value) { return isSum(value); }))
       return onSums(op), success();
     return onWholes(op);
@@ -111,7 +110,7 @@ private:
     for (auto [operand, dims] : llvm::zip(op.getOperands(), rule.operands)) {
       if (!isCut(operand))
         continue;
-      const std::optional<CutLoop> cut = loopOf(&op, rule, dims, heldOf(operand).layout, group.ranks);
+      const std::optional<CutLoop> cut = positionLoop(&op, rule, dims, heldOf(operand).layout, group.ranks);
       if (!cut)
         continue;
       int64_t bytes = 0;
@@ -143,7 +142,7 @@ private:
   SmallVector<Value> build(OpBuilder &builder, Operation &op, const ShardingRule &rule, const CutLoop &cut,
                            ValueRange operands) {
     if (auto own = dyn_cast<PositionOpInterface>(op)) {
-      BlockBuilder local(builder, op.getLoc(), group, cut);
+      PositionBuilder local(builder, op.getLoc(), order, cut);
       return withoutNotes(own.buildOnPositions(local, operands));
     }
     return withoutNotes(
@@ -214,8 +213,7 @@ private:
   Value get(PlacedBuilder &builder, Location loc, Value original, const Layout &wanted) {
     const Held own = heldOf(original);
     if (own.isSum) {
-      BlockBuilder sums(builder, loc, group, {}, wanted);
-      held[original] = {sums.sum(own.value, elementOf(own.value)), wanted, false};
+      held[original] = {PositionBuilder(builder, loc, order).summed(own.value, wanted), wanted, false};
       ++counts.sums;
       return held[original].value;
     }
@@ -225,10 +223,10 @@ private:
       return partOf(builder, loc, original, wanted);
     Value &whole = wholes[original];
     if (!whole) {
-      whole = BlockBuilder(builder, loc, group).gather(own.value, own.layout, original.getType());
+      whole = PositionBuilder(builder, loc, order).all(own.value, own.layout, original.getType());
       ++counts.gathers;
     }
-    return wanted.isCut() ? BlockBuilder(builder, loc, group).cut(whole, wanted) : whole;
+    return wanted.isCut() ? PositionBuilder(builder, loc, order).part(whole, wanted) : whole;
   }
 
   /// Of a whole value. What makes it makes but the part, if it can.
@@ -238,7 +236,7 @@ private:
         return value;
     Value part = made(builder, original, wanted);
     if (!part)
-      part = BlockBuilder(builder, loc, group).cut(heldOf(original).value, wanted);
+      part = PositionBuilder(builder, loc, order).part(heldOf(original).value, wanted);
     parts[original].emplace_back(wanted, part);
     return part;
   }
@@ -261,7 +259,7 @@ private:
     const unsigned number = cast<OpResult>(original).getResultNumber();
     if (rule.loops.empty())
       return {};
-    const std::optional<CutLoop> cut = loopOf(op, rule, rule.results[number], wanted, group.ranks);
+    const std::optional<CutLoop> cut = positionLoop(op, rule, rule.results[number], wanted, group.ranks);
     if (!cut || rule.loops[cut->loop].reduced)
       return {};
     SmallVector<Value> operands;
@@ -313,6 +311,8 @@ private:
       return;
     if (own.isSum)
       return giveValueNote(own.value, withEntry(given, "sum", group.axis));
+    if (order.isZigzag) // which no note can tell
+      return;
     Builder b(function.getContext());
     const SmallVector<int64_t> one{shapeOf(result)[own.layout.dim]};
     const ArrayRef<int64_t> sections = own.layout.sections.empty() ? ArrayRef<int64_t>(one) : own.layout.sections;
@@ -342,12 +342,12 @@ struct CutContext : impl::CutContextBase<CutContext> {
     const dist::RankGroup group = dist::contextGroup(getOperation());
     if (group.isAlone())
       return;
-    const FailureOr<int64_t> positions = positionsOfRows(group);
-    if (failed(positions))
+    const FailureOr<PositionOrder> order = orderOfRows(group);
+    if (failed(order))
       return signalPassFailure();
-    Counts counts;
+    ContextCounts counts;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && failed(ContextRewrite(function, *positions, group, counts).run()))
+      if (!function.isExternal() && failed(ContextRewrite(function, *order, counts).run()))
         return signalPassFailure();
     addStatistic("ops cut", counts.cut);
     addStatistic("gathers", counts.gathers);
@@ -355,8 +355,9 @@ struct CutContext : impl::CutContextBase<CutContext> {
   }
 
   /// The queries of all attention, as many as an input has positions.
-  FailureOr<int64_t> positionsOfRows(dist::RankGroup group) {
+  FailureOr<PositionOrder> orderOfRows(dist::RankGroup group) {
     train::AttentionOp first;
+    bool hidesBehind = false;
     WalkResult walk = getOperation().walk([&](train::AttentionOp op) {
       if (first && queriesOf(op) != queriesOf(first)) {
         op.emitOpError("has ")
@@ -365,6 +366,7 @@ struct CutContext : impl::CutContextBase<CutContext> {
         return WalkResult::interrupt();
       }
       first = first ? first : op;
+      hidesBehind |= op.getVisible() && op.getVisible()->right;
       return WalkResult::advance();
     });
     if (walk.wasInterrupted())
@@ -381,7 +383,7 @@ struct CutContext : impl::CutContextBase<CutContext> {
       return first.emitOpError("has ") << positions
                                        << " queries, and no input of the model has as many positions in its second "
                                           "dimension: not available yet with an axis 'context'";
-    return positions;
+    return PositionOrder{group, positions, hidesBehind && positions % (2 * group.ranks) == 0};
   }
 
   static int64_t queriesOf(train::AttentionOp op) { return shapeOf(op.getLSE())[2]; }

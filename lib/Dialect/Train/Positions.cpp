@@ -47,9 +47,10 @@ template <typename OpType> bool hidesByPlace(OpType op) {
 
 /// Where the queries of the rank are, which hide keys by their places.
 template <typename OpType> SmallVector<Value> atPlaces(OpType op, LocalBuilder &local, ValueRange operands) {
+  Value places = hidesByPlace(op) ? local.offset(shapeOf(op.getLSE())[2] / local.ranks) : Value();
   auto made = cast<OpType>(cloneOnPositions(local, op, operands).front().getDefiningOp());
-  if (hidesByPlace(op))
-    made.getPlacesMutable().assign(local.offset(shapeOf(op.getLSE())[2] / local.ranks));
+  if (places)
+    made.getPlacesMutable().assign(places);
   return SmallVector<Value>(made->getResults());
 }
 

@@ -28,7 +28,7 @@ std::optional<Layout> reshaped(const Layout &layout, ArrayRef<int64_t> from, Arr
   const int64_t inside = elementCount(from) / (outside * positions);
   for (auto [dim, size] : llvm::enumerate(to)) {
     const int64_t behind = elementCount(to.drop_front(dim + 1));
-    if (outside > 0 && size % positions == 0 && inside % behind == 0 &&
+    if (outside > 0 && behind > 0 && size % positions == 0 && inside % behind == 0 &&
         size % (positions * (inside / behind)) == 0 &&
         elementCount(to.take_front(dim)) * (size / (positions * (inside / behind))) == outside) {
       Layout found(static_cast<int>(dim), {});
@@ -50,7 +50,7 @@ static bool sumsAlong(Operation *op) {
   return isa<MatMulOp, train::SumProductsOp>(op) || !isa<ShardingOpInterface>(op);
 }
 
-std::optional<CutLoop> loopOf(Operation *op, const ShardingRule &rule, ArrayRef<int> dims,
+std::optional<CutLoop> positionLoop(Operation *op, const ShardingRule &rule, ArrayRef<int> dims,
                               const Layout &layout, int64_t ranks) {
   const int loop = dims[layout.dim];
   if (loop == ShardingRule::kWhole || !rule.loops[loop].sections.empty() || rule.loops[loop].isExact ||

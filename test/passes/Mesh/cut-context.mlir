@@ -4,14 +4,14 @@
 // RUN: sed 's/onnx.Relu %o/onnx.Softmax %o {axis = 1 : i64}/' %s | not kedge-opt --kedge-cut-context 2>&1 | FileCheck %s --check-prefix=ALL
 // RUN: sed '/train.attention/d; s/, %attended)/)/; s/onnx.Relu %o /onnx.Relu %x /' %s | not kedge-opt --kedge-cut-context 2>&1 | FileCheck %s --check-prefix=NONE
 
-// Numbers of tokens are those of the rank's positions, and so are the rows that they look up. Keys are gathered, and the place of the rank's
-// first query is known. What reads positions of several rows in one dimension has the rank's of each row; gradients stay its own.
+// Numbers of tokens are those of the rank's positions, and so are the rows that they look up. Keys are gathered, and the places of the rank's
+// queries are known: the first and the last quarter, or the two in between. What reads positions of several rows in one dimension has the rank's of each row; gradients stay its own.
 // CHECK-LABEL: func.func @step
 // CHECK: %[[IDS:.*]] = onnx.Reshape {{.*}} -> tensor<2x2xi64>
 // CHECK: %[[X:.*]] = onnx.Gather %{{.*}}, %[[IDS]] {{.*}} -> tensor<2x2x6xf32>
 // CHECK: %[[Q:.*]] = onnx.Reshape %[[X]] {{.*}} -> tensor<2x2x2x3xf32>
 // CHECK: dist.all_gather {{.*}}axis = "context"
-// CHECK: %[[PLACE:.*]] = dist.local_shard {{.*}} (tensor<2xi64>) -> tensor<1xi64>
+// CHECK: %[[PLACE:.*]] = dist.local_shard {{.*}} (tensor<4xi64>) -> tensor<2xi64>
 // CHECK: train.attention %[[Q]], %[[K:.*]], %[[K]] places(%[[PLACE]]) sees(causal) {{.*}} -> (tensor<2x2x2x3xf32>, tensor<2x2x2xf32>)
 // CHECK: %[[Y:.*]] = onnx.Relu {{.*}} -> tensor<2x2x2x3xf32>
 // CHECK: %[[ROWS:.*]] = onnx.Reshape %[[Y]] {{.*}} -> tensor<4x6xf32>
