@@ -58,8 +58,8 @@ private:
   int64_t positions;
   dist::RankGroup group;
   ContextCounts &counts;
-  DenseMap<Value, Held> held;                              ///< absent: whole, as it is
-  DenseMap<Value, Value> wholes;                           ///< gathered already
+  DenseMap<Value, Held> held;                                   ///< absent: whole, as it is
+  DenseMap<Value, Value> wholes;                                ///< gathered already
   DenseMap<Value, SmallVector<std::pair<Layout, Value>>> parts; ///< of whole values, cut already
   SmallVector<Operation *> replaced;
 
@@ -80,7 +80,8 @@ private:
           !train::bindingOfArgument(function, argument.getArgNumber(), train::BindingKind::Input))
         continue;
       const Layout layout(1, {});
-      held[argument] = {PositionBuilder(builder, argument.getLoc(), order).part(argument, layout), layout, false};
+      held[argument] = {PositionBuilder(builder, argument.getLoc(), order).part(argument, layout), layout,
+                        false};
       wholes[argument] = argument;
     }
   }
@@ -243,7 +244,8 @@ private:
 
   Value made(PlacedBuilder &builder, Value original, const Layout &wanted) {
     Operation *op = original.getDefiningOp();
-    if (!op || held.contains(original) || op->hasTrait<OpTrait::ConstantLike>() || isa<dist::DistDialect>(op->getDialect()) || !isMemoryEffectFree(op))
+    if (!op || held.contains(original) || op->hasTrait<OpTrait::ConstantLike>() ||
+        isa<dist::DistDialect>(op->getDialect()) || !isMemoryEffectFree(op))
       return {};
     PlacedBuilder own(&*builder.getInsertionPoint(), placeOf(op));
     if (auto reshape = dyn_cast<onnx::ReshapeOp>(op)) {
@@ -264,8 +266,7 @@ private:
       return {};
     SmallVector<Value> operands;
     for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-      operands.push_back(
-          get(own, op->getLoc(), operand, layoutOfOperand(op, rule, *cut, i, group.ranks)));
+      operands.push_back(get(own, op->getLoc(), operand, layoutOfOperand(op, rule, *cut, i, group.ranks)));
     return build(own, *op, rule, *cut, operands)[number];
   }
 
@@ -295,7 +296,8 @@ private:
     const Location loc = whole.getLoc();
     Value all = onnx::ConstantOp::create(
         builder, loc,
-        DenseElementsAttr::get(RankedTensorType::get({group.ranks}, builder.getF32Type()), ArrayRef<float>(factors)));
+        DenseElementsAttr::get(RankedTensorType::get({group.ranks}, builder.getF32Type()),
+                               ArrayRef<float>(factors)));
     Value own = dist::LocalShardOp::create(builder, loc, all, group).getResult(0);
     if (!elementOf(whole).isF32())
       own = onnx::CastOp::create(builder, loc, own, TypeAttr::get(elementOf(whole)));
@@ -315,14 +317,15 @@ private:
       return;
     Builder b(function.getContext());
     const SmallVector<int64_t> one{shapeOf(result)[own.layout.dim]};
-    const ArrayRef<int64_t> sections = own.layout.sections.empty() ? ArrayRef<int64_t>(one) : own.layout.sections;
-    giveValueNote(own.value,
-                  withEntry(given, "cut",
-                            b.getDictionaryAttr(
-                                {b.getNamedAttr("axis", group.axis),
-                                 b.getNamedAttr("dim", b.getI64IntegerAttr(own.layout.dim)),
-                                 b.getNamedAttr("sections", b.getDenseI64ArrayAttr(sections)),
-                                 b.getNamedAttr("rooms", b.getDenseI64ArrayAttr(own.layout.rooms))})));
+    const ArrayRef<int64_t> sections =
+        own.layout.sections.empty() ? ArrayRef<int64_t>(one) : own.layout.sections;
+    giveValueNote(
+        own.value,
+        withEntry(given, "cut",
+                  b.getDictionaryAttr({b.getNamedAttr("axis", group.axis),
+                                       b.getNamedAttr("dim", b.getI64IntegerAttr(own.layout.dim)),
+                                       b.getNamedAttr("sections", b.getDenseI64ArrayAttr(sections)),
+                                       b.getNamedAttr("rooms", b.getDenseI64ArrayAttr(own.layout.rooms))})));
   }
 
   static void eraseUnused(Block &block) {
@@ -358,31 +361,36 @@ struct CutContext : impl::CutContextBase<CutContext> {
   FailureOr<PositionOrder> orderOfRows(dist::RankGroup group) {
     train::AttentionOp first;
     bool hidesBehind = false;
-    WalkResult walk = getOperation().walk([&](train::AttentionOp op) {
-      if (first && queriesOf(op) != queriesOf(first)) {
-        op.emitOpError("has ")
-            << queriesOf(op) << " queries, and another attention " << queriesOf(first)
-            << ": sequences of several lengths are not available yet with an axis 'context'";
-        return WalkResult::interrupt();
-      }
-      first = first ? first : op;
-      hidesBehind |= op.getVisible() && op.getVisible()->right;
-      return WalkResult::advance();
-    });
+    WalkResult walk =
+        getOperation().walk(
+            [&](train::AttentionOp op) {
+              if (first && queriesOf(op) != queriesOf(first)) {
+                op.emitOpError("has ")
+                    << queriesOf(op) << " queries, and another attention " << queriesOf(first)
+                    << ": sequences of several lengths are not available yet with an axis 'context'";
+                return WalkResult::interrupt();
+              }
+              first = first ? first : op;
+              hidesBehind |= op.getVisible() && op.getVisible()->right;
+              return WalkResult::advance();
+            });
     if (walk.wasInterrupted())
       return failure();
     if (!first)
-      return getOperation().emitError("axis 'context': the model has no attention that is recognised, so nothing tells which "
-                                      "dimension of its inputs are the positions of a row: not available yet");
+      return getOperation().emitError(
+          "axis 'context': the model has no attention that is recognised, so nothing tells which "
+          "dimension of its inputs are the positions of a row: not available yet");
     const int64_t positions = queriesOf(first);
     if (positions % group.ranks != 0)
-      return first.emitOpError("has ") << positions << " queries, which " << group.ranks
-                                       << " ranks along 'context' do not divide: not available yet; expected a "
-                                          "multiple of the ranks";
+      return first.emitOpError("has ")
+             << positions << " queries, which " << group.ranks
+             << " ranks along 'context' do not divide: not available yet; expected a "
+                "multiple of the ranks";
     if (!hasInput(first->getParentOfType<func::FuncOp>(), positions))
-      return first.emitOpError("has ") << positions
-                                       << " queries, and no input of the model has as many positions in its second "
-                                          "dimension: not available yet with an axis 'context'";
+      return first.emitOpError("has ")
+             << positions
+             << " queries, and no input of the model has as many positions in its second "
+                "dimension: not available yet with an axis 'context'";
     return PositionOrder{group, positions, hidesBehind && positions % (2 * group.ranks) == 0};
   }
 

@@ -89,7 +89,8 @@ struct AttentionShape {
 
 /// `o`: type of O, an output of the forward call and an input of the backward
 /// call. `first`: position of the input Q (or QKV). `maskOperand`: number of
-/// the optional mask operand; seed, step and row_base of a dropout follow it, then documents, places and sinks.
+/// the optional mask operand; seed, step and row_base of a dropout follow it, then documents, places and
+/// sinks.
 AttentionShape readAttention(const LibraryCall &call, size_t first, const TensorDesc &o, size_t maskOperand);
 
 /// Scratch memory of one thread, handed out in aligned pieces.

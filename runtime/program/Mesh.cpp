@@ -9,7 +9,7 @@ namespace {
 
 /// In the order that numbers ranks.
 constexpr const char *kAxes[] = {Mesh::kPipeline, Mesh::kReplica, Mesh::kData,
-                                Mesh::kExpert,   Mesh::kContext, Mesh::kTensor};
+                                 Mesh::kExpert,   Mesh::kContext, Mesh::kTensor};
 /// More would not fit the numbers of ranks of a launcher.
 constexpr int64_t kMostRanks = 1 << 20;
 

@@ -193,7 +193,10 @@ private:
                              first + (isPacked ? 1 : 3) + (isGradient ? 2 : 0));
     if (s.drops() || s.documents >= 0 || s.places >= 0)
       fail("--emit c: attention with {} is not available yet, found it in '{}'",
-           s.drops() ? "dropout" : s.documents >= 0 ? "documents" : "queries at places of their own", launch.loc);
+           s.drops()          ? "dropout"
+           : s.documents >= 0 ? "documents"
+                              : "queries at places of their own",
+           launch.loc);
     for (const TensorDesc &tensor : call.outputs)
       expectFloat(tensor);
     helpers.insert(isGradient ? "attention_grad" : "attention_forward");

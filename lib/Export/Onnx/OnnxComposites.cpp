@@ -234,7 +234,7 @@ bool writeComposite(OnnxWriter &w, Operation *operation) {
       .Case([&](train::AttentionOp op) {
         op.getDocuments() || op.getPlaces() || op.getSinks()
             ? w.unsupported(op, "with documents, places or sinks")
-                                           : Attention(w, op).write();
+            : Attention(w, op).write();
       })
       .Default([&](Operation *) { known = false; });
   return known;

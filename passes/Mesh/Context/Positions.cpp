@@ -51,7 +51,7 @@ static bool sumsAlong(Operation *op) {
 }
 
 std::optional<CutLoop> positionLoop(Operation *op, const ShardingRule &rule, ArrayRef<int> dims,
-                              const Layout &layout, int64_t ranks) {
+                                    const Layout &layout, int64_t ranks) {
   const int loop = dims[layout.dim];
   if (loop == ShardingRule::kWhole || !rule.loops[loop].sections.empty() || rule.loops[loop].isExact ||
       (rule.loops[loop].reduced && !sumsAlong(op)) || !rule.loops[loop].isDivisible(ranks))
@@ -68,7 +68,8 @@ std::optional<CutLoop> positionLoop(Operation *op, const ShardingRule &rule, Arr
     if (!fits(value, own))
       return std::nullopt;
   for (auto [value, own] : llvm::zip(op->getResults(), rule.results))
-    if (!fits(value, own) || (ShardingRule::dimOf(own, loop) == ShardingRule::kWhole && !rule.loops[loop].reduced))
+    if (!fits(value, own) ||
+        (ShardingRule::dimOf(own, loop) == ShardingRule::kWhole && !rule.loops[loop].reduced))
       return std::nullopt;
   return cut;
 }

@@ -14,7 +14,7 @@ std::optional<Layout> reshaped(const Layout &layout, llvm::ArrayRef<int64_t> fro
 
 /// The loop under which a tensor of these dims lies so; nullopt if the op cannot be computed on a part of it.
 std::optional<CutLoop> positionLoop(mlir::Operation *op, const ShardingRule &rule, llvm::ArrayRef<int> dims,
-                              const Layout &layout, int64_t ranks);
+                                    const Layout &layout, int64_t ranks);
 
 /// Whether the op's result of sums over ranks is the sum of its results: it is linear in the operands that
 /// `isSum` tells, and has no other one that is added.

@@ -62,16 +62,15 @@ public:
     parallelParts(threads_, tasks, [&](int64_t task) {
       int64_t head = task / splits_, split = task % splits_, sample = head / s_.keyHeads;
       char *scratch = static_cast<char *>(workspace) + threadSlot() * scratch_.bytes();
-      Job job{
-          q,
-          mask,
-          sinks,
-          static_cast<S *>(out[0]),
-          static_cast<T *>(out[1]),
-          scratch,
-          sample,
-          s_.drops() ? s_.dropoutRow(in, sample) : DropoutRow{},
-          Sight(s_, in, sample, reinterpret_cast<int32_t *>(scratch + documentsAt_))};
+      Job job{q,
+              mask,
+              sinks,
+              static_cast<S *>(out[0]),
+              static_cast<T *>(out[1]),
+              scratch,
+              sample,
+              s_.drops() ? s_.dropoutRow(in, sample) : DropoutRow{},
+              Sight(s_, in, sample, reinterpret_cast<int32_t *>(scratch + documentsAt_))};
       keyHead(job, k, v, head % s_.keyHeads, queryPanels_ * split / splits_,
               queryPanels_ * (split + 1) / splits_);
     });

@@ -12,8 +12,7 @@ class Sight {
 public:
   /// Of a sample of a call with these inputs; `table` has room for tableSize() numbers.
   Sight(const AttentionShape &shape, const void *const *inputs, int64_t sample, int32_t *table)
-      : s_(&shape),
-        places_(shape.places < 0 ? nullptr : static_cast<const int64_t *>(inputs[shape.places])) {
+      : s_(&shape), places_(shape.places < 0 ? nullptr : static_cast<const int64_t *>(inputs[shape.places])) {
     const int64_t *borders = bordersOf(shape, inputs, sample);
     if (!borders)
       return;
@@ -74,7 +73,7 @@ private:
   }
 
   const AttentionShape *s_;
-  const int64_t *places_; ///< of the runs of queries; null: query i is at place i
+  const int64_t *places_;                             ///< of the runs of queries; null: query i is at place i
   const int32_t *begins_ = nullptr, *ends_ = nullptr; ///< of each place's document
 };
 

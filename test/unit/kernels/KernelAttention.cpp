@@ -261,7 +261,9 @@ TEST(KernelAttention, Windows) {
 
 /// Queries of a rank: in a row, or in two runs.
 TEST(KernelAttention, Places) {
-  for (Case c : {Case{1, 2, 1, 35, 140, 24, 24, true}, {2, 1, 1, 96, 384, 8, 8, true}, {1, 1, 1, 40, 200, 8, 8, true, -3}})
+  for (Case c : {Case{1, 2, 1, 35, 140, 24, 24, true},
+                 {2, 1, 1, 96, 384, 8, 8, true},
+                 {1, 1, 1, 40, 200, 8, 8, true, -3}})
     for (const std::vector<int64_t> &places : {std::vector<int64_t>{0}, {c.queries}, {c.keys - c.queries}}) {
       c.places = places;
       checkFloatAndHalf(c);

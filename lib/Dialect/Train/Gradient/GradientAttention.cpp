@@ -21,7 +21,8 @@ LogicalResult checkPlaces(std::optional<Location> loc, Value places, int64_t que
   if (!places)
     return success();
   ArrayRef<int64_t> shape = shapeOf(places);
-  if (shape.size() != 1 || shape[0] < 1 || queries % shape[0] != 0 || !elementOf(places).isSignlessInteger(64))
+  if (shape.size() != 1 || shape[0] < 1 || queries % shape[0] != 0 ||
+      !elementOf(places).isSignlessInteger(64))
     return emitOptionalError(loc, "places ", places.getType(), " of ", queries,
                              " queries: expected i64 [C] with as many in each of C runs");
   if (hasDocuments)
@@ -110,11 +111,11 @@ LogicalResult AttentionOp::buildGradient(OpBuilder &builder, ValueRange resultGr
     return emitOpError("has no gradient through its log-sum-exp");
   if (getTrainingMode() && getRandom().empty() && !getRatio().isZero())
     return emitOpError("drops out in training, which the step's builder binds to its random numbers first");
-  auto grad = AttentionGradOp::create(builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(),
-                                      resultGrads[0], getQ(), getK(), getV(), getO(), getLSE(), getMask(),
-                                      getRandom(), getDocuments(), getPlaces(), getScaleAttr(), getVisibleAttr(),
-                                      getSoftcapAttr(), getQLayoutAttr(), getKLayoutAttr(), getVLayoutAttr(),
-                                      getOLayoutAttr(), getRatioAttr(), getOpIdAttr(), getRowSizeAttr());
+  auto grad = AttentionGradOp::create(
+      builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(), resultGrads[0], getQ(), getK(),
+      getV(), getO(), getLSE(), getMask(), getRandom(), getDocuments(), getPlaces(), getScaleAttr(),
+      getVisibleAttr(), getSoftcapAttr(), getQLayoutAttr(), getKLayoutAttr(), getVLayoutAttr(),
+      getOLayoutAttr(), getRatioAttr(), getOpIdAttr(), getRowSizeAttr());
   operandGrads.append({grad.getDQ(), grad.getDK(), grad.getDV()});
   if (getMask())
     operandGrads.push_back(attentionMaskGradient(builder, *this, resultGrads[0]));
