@@ -6,6 +6,7 @@
 #include "kedge/Dialect/ONNX/Movement/MovementOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Bindings.h"
+#include "kedge/Dialect/Train/FunctionKind.h"
 #include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "kedge/Interfaces/PositionOpInterface.h"
 #include "kedge/Support/StorageBytes.h"
@@ -350,7 +351,8 @@ struct CutContext : impl::CutContextBase<CutContext> {
       return signalPassFailure();
     ContextCounts counts;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && failed(ContextRewrite(function, *order, counts).run()))
+      if (!function.isExternal() && train::kindOf(function) != train::FunctionKind::Predict &&
+          failed(ContextRewrite(function, *order, counts).run()))
         return signalPassFailure();
     addStatistic("ops cut", counts.cut);
     addStatistic("gathers", counts.gathers);
