@@ -203,9 +203,12 @@ private:
     const calls::AttentionShape s =
         calls::readAttention(call, first, isGradient ? call.inputs.at(ofO) : call.outputs.at(0),
                              first + (isPacked ? 1 : 3) + (isGradient ? 2 : 0));
-    if (s.drops() || s.documents >= 0)
+    if (s.drops() || s.documents >= 0 || s.places >= 0)
       fail("--emit c and web: attention with {} is not available yet, found it in '{}'",
-           s.drops() ? "dropout" : "documents", launch.loc);
+           s.drops()          ? "dropout"
+           : s.documents >= 0 ? "documents"
+                              : "queries at places of their own",
+           launch.loc);
     for (const TensorDesc &tensor : call.outputs)
       expectFloat(tensor);
     helpers.names.insert(isGradient ? "attention_grad" : "attention_forward");
