@@ -146,7 +146,7 @@ bool convertElements(const Tensor &tensor, std::vector<T> &values, F &&convert) 
 } // namespace
 
 static rt::DType floatType(ElementType type) {
-  return type == ElementType::Double    ? rt::DType::F64
+  return type == ElementType::Double     ? rt::DType::F64
          : type == ElementType::Float16  ? rt::DType::F16
          : type == ElementType::BFloat16 ? rt::DType::BF16
                                          : rt::DType::F32;

@@ -55,7 +55,8 @@ struct WidenStates : impl::WidenStatesBase<WidenStates> {
     auto type = cast<RankedTensorType>(state.getType());
     auto weight = dyn_cast_if_present<train::WeightAttr>(state.getInitAttr());
     auto resized = tune::resizedOf(state);
-    if (weight && weight.getLength() == bytesOf(resized ? resized.inFile(type) : type) && !state->hasAttr(tune::storedName))
+    if (weight && weight.getLength() == bytesOf(resized ? resized.inFile(type) : type) &&
+        !state->hasAttr(tune::storedName))
       state->setAttr(tune::storedName, TypeAttr::get(type.getElementType()));
     state.setTypeAttr(TypeAttr::get(type.clone(Float32Type::get(state.getContext()))));
   }

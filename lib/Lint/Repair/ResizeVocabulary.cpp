@@ -53,7 +53,8 @@ private:
     for (const Node &node : model.graph.nodes)
       if (const auto row = paddingIndex(node);
           row && *row >= wanted.rows && vocabulary.tensors().contains(node.input(0)))
-        fail("{}: --resize-vocab {}: row {} of '{}' is its padding_idx and would be lost; keep at least {} rows",
+        fail("{}: --resize-vocab {}: row {} of '{}' is its padding_idx and would be lost; keep at least {} "
+             "rows",
              model.path, wanted.text(), *row, node.input(0), *row + 1);
   }
 

@@ -10,17 +10,27 @@ using model::Tensor;
 
 namespace {
 
-const std::set<std::string> kUnary = {"Cast",     "Identity", "Dropout", "Softmax", "LogSoftmax", "Tanh",
-                                      "Neg",      "Exp",      "Log",     "Sqrt",    "Sigmoid",    "Clip",
-                                      "Softplus", "Relu",     "Abs",     "IsNaN",   "IsInf",      "Not",
-                                      "Squeeze",  "Unsqueeze"};
+const std::set<std::string> kUnary = {"Cast",    "Identity", "Dropout",  "Softmax", "LogSoftmax",
+                                      "Tanh",    "Neg",      "Exp",      "Log",     "Sqrt",
+                                      "Sigmoid", "Clip",     "Softplus", "Relu",    "Abs",
+                                      "IsNaN",   "IsInf",    "Not",      "Squeeze", "Unsqueeze"};
 const std::set<std::string> kElementwise = {"Add", "Sub",   "Mul",     "Div",  "Pow", "Max", "Min",
                                             "Sum", "Where", "Greater", "Less", "And", "Or",  "Equal"};
 /// What a walk from a loss back to the head's product may pass.
-const std::set<std::string> kAfterHead = {"Reshape",       "Flatten",    "Transpose",    "Slice",
-                                          "Gather",        "GatherND",   "GatherElements", "ReduceMean",
-                                          "ReduceSum",     "ReduceMax",  "ReduceLogSumExp",
-                                          "SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "Expand"};
+const std::set<std::string> kAfterHead = {"Reshape",
+                                          "Flatten",
+                                          "Transpose",
+                                          "Slice",
+                                          "Gather",
+                                          "GatherND",
+                                          "GatherElements",
+                                          "ReduceMean",
+                                          "ReduceSum",
+                                          "ReduceMax",
+                                          "ReduceLogSumExp",
+                                          "SoftmaxCrossEntropyLoss",
+                                          "NegativeLogLikelihoodLoss",
+                                          "Expand"};
 /// What leaves numbers of tokens as they are.
 const std::set<std::string> kSameTokens = {"Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Clip"};
 
@@ -95,8 +105,8 @@ std::vector<VocabularyAxis::Table> VocabularyAxis::tables() const {
 
 void VocabularyAxis::choose(const Table &table) {
   if (length != 0 && table.rows != length)
-    fail("{}: --resize-vocab {}: tables of {} and of {} rows are meant; name tables of one length", model.path,
-         wanted.text(), length, table.rows);
+    fail("{}: --resize-vocab {}: tables of {} and of {} rows are meant; name tables of one length",
+         model.path, wanted.text(), length, table.rows);
   length = table.rows;
   found[table.name] = 0;
   axes[table.name] = 1;
@@ -153,7 +163,8 @@ void VocabularyAxis::chooseByInput(const std::vector<Table> &all) {
         std::none_of(fitting.begin(), fitting.end(), [&](auto &other) { return other.name == table.name; }))
       fitting.push_back(table);
   if (fitting.size() != 1)
-    cannotTell(all, "no product has as many outputs as a table has rows, and more than one table may be meant");
+    cannotTell(all,
+               "no product has as many outputs as a table has rows, and more than one table may be meant");
   choose(fitting.front());
 }
 
@@ -187,7 +198,8 @@ std::vector<const Node *> VocabularyAxis::lastProducts() const {
   return products;
 }
 
-std::optional<std::pair<std::string, size_t>> VocabularyAxis::headOf(const Node &product, int64_t outputs) const {
+std::optional<std::pair<std::string, size_t>> VocabularyAxis::headOf(const Node &product,
+                                                                     int64_t outputs) const {
   std::string name = product.input(1);
   bool transposed = product.is("Gemm") && product.attrInt("transB", 0) != 0;
   for (const Node *node = maker(name); node; node = maker(name)) {
@@ -268,8 +280,8 @@ void VocabularyAxis::widen(const Node &node, const std::string &operand, size_t 
   if (operand.empty() || axisOf(operand))
     return;
   const Node *made = maker(operand);
-  const Tensor *tensor = made && made->is("Constant") ? made->attrTensorIf("value")
-                                                      : model.graph.findInitializer(operand);
+  const Tensor *tensor =
+      made && made->is("Constant") ? made->attrTensorIf("value") : model.graph.findInitializer(operand);
   if (!tensor || tensor->dims.size() <= fromEnd || tensor->dims[tensor->dims.size() - 1 - fromEnd] != length)
     return;
   if (made || !model::isFloat(tensor->dtype) || !(node.is("Add") || node.is("Sub") || node.is("Gemm")))
@@ -285,8 +297,8 @@ void VocabularyAxis::walkReshape(size_t n) {
   if (noteLength(n, 1) && written[before].node == n) {
     const Tensor *shape = model.graph.findInitializer(node.input(1));
     const Node *made = maker(node.input(1));
-    const size_t rank = static_cast<size_t>(
-        shape ? shape->numElements() : model::constantValue(*made).numElements());
+    const size_t rank =
+        static_cast<size_t>(shape ? shape->numElements() : model::constantValue(*made).numElements());
     return set(node.output(0), rank - 1 - written[before].element);
   }
   set(node.output(0), fromEnd);

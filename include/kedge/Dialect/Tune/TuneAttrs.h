@@ -14,8 +14,7 @@ namespace kedge::tune {
 inline constexpr llvm::StringLiteral adapterName = "tune.adapter", encodingName = "tune.encoding",
                                      orthogonalName = "tune.orthogonal", storedName = "tune.stored",
                                      fakeQuantizedName = "tune.fake_quantized",
-                                     foldedNormName = "tune.folded_norm",
-                                     resizedName = "tune.resized";
+                                     foldedNormName = "tune.folded_norm", resizedName = "tune.resized";
 
 /// The attribute, or null if the state has none.
 inline AdapterAttr adapterOf(mlir::Operation *state) {
