@@ -56,6 +56,7 @@ lint::LintOptions ModelOptions::lintOptions() const {
   options.repair = repairOf(*this);
   options.compiles = compiles;
   options.paddingRows = paddingRows;
+  options.vocabulary = vocabulary;
   options.allow.insert(allow.begin(), allow.end());
   options.severalRanks = std::any_of(ranks.begin(), ranks.end(), [](int64_t n) { return n > 1; });
   return options;

@@ -23,7 +23,8 @@ struct ModelOptions : autodiff::AddLossOptions {
   std::vector<std::string> train, trainOnly, freeze, tie;
   std::vector<std::string> trainMode; // expressions; "true" where none was given, "off": as the file stands
   std::string repair;                 // "" (what the record decides), "true" (all), "off"
-  std::map<std::string, int64_t> paddingRows; // expression -> row
+  std::map<std::string, int64_t> paddingRows;     // expression -> row
+  std::optional<lint::VocabularySize> vocabulary; ///< --resize-vocab
   bool strict = false;
   bool compiles = true; ///< false: kedge lint, which mends nothing that it is not told to
   std::vector<std::string> allow;

@@ -64,7 +64,7 @@ void takeFromStates(ModuleOp module, const model::Model &changed, exporter::Edit
     auto name = state.getOnnxName();
     bool changes = llvm::is_contained({train::Role::Parameter, train::Role::Buffer, train::Role::State},
                                       state.getRole()) ||
-                   adapted.contains(state.getSymName());
+                   adapted.contains(state.getSymName()) || tune::resizedOf(state);
     if (!name || !changes)
       continue;
     const model::Tensor *tensor = findInitializer(changed, name->str());

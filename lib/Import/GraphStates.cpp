@@ -142,6 +142,9 @@ Value GraphImporter::importState(const model::Tensor &tensor, train::Role role) 
   states[symbol] =
       train::StateOp::create(atModule, loc, symbol, role, type, init, builder.getStringAttr(tensor.name),
                              FlatSymbolRefAttr(), /*decay=*/true, llvm::APFloat(1.0), dist::ShardingAttr());
+  if (tensor.resized && inFile)
+    states.lookup(symbol)->setAttr(
+        tune::resizedName, tune::ResizedAttr::get(&context, tensor.resized->axis, tensor.resized->before));
   Value value = cast<func::FuncOp>(function).front().addArgument(type, loc);
   arguments.push_back({value, train::BindingAttr::get(&context, train::BindingKind::State, symbol)});
   return value;

@@ -1,6 +1,7 @@
 #include "lib/Lint/BufferUpdates.h"
 #include "lib/Lint/Find/Findings.h"
 #include "lib/Lint/Modes.h"
+#include "lib/Lint/Repair/Vocabulary.h"
 #include "lib/Lint/Roles/RecurrentBias.h"
 #include "lib/Lint/Traced.h"
 #include "lib/Support/Error.h"
@@ -229,6 +230,16 @@ static void markMended(Report &report, Model model, LintOptions options, const O
                      !left.count({finding.code, finding.node, finding.tensor, finding.detail});
 }
 
+/// After ties, so that copies are one tensor.
+static void resize(Model &model, const VocabularySize &wanted, Report &report,
+                   std::vector<std::string> &changes) {
+  const std::vector<std::string> done = resizeVocabulary(model, wanted);
+  changes.insert(changes.end(), done.begin(), done.end());
+  if (done.empty())
+    report.remarks.push_back(
+        fmt::format("--resize-vocab {}: the vocabulary has that many tokens already", wanted.text()));
+}
+
 Report prepare(Model &model, const LintOptions &asked, const Operators &operators) {
   setPaddingRows(model, asked);
   auto loaded = std::make_shared<const Model>(model);
@@ -251,6 +262,8 @@ Report prepare(Model &model, const LintOptions &asked, const Operators &operator
   remarkFrozen(checked, options, report);
   note(tieCopies(model));
   note(tieTraced(model, options));
+  if (options.vocabulary)
+    resize(model, *options.vocabulary, report, changes);
   report.loaded = std::move(loaded);
   report.exported = std::make_shared<const Model>(model);
   const Noise noise = findNoise(model.graph);

@@ -2,6 +2,7 @@
 // the findings, and repairs. Works on model::Model alone, from names and the exporter's
 // metadata. Values of weights are read only where a rule needs them (masks, repairs).
 #pragma once
+#include "lib/Lint/VocabularySize.h"
 #include "lib/Model/Model.h"
 #include "lib/Support/LossFunction.h"
 #include "lib/Support/Severity.h"
@@ -72,6 +73,7 @@ struct LintOptions {
   Repair repair = Repair::Off;
   bool compiles = false; ///< findings are what is left after what compile mends; else all, and which it mends
   std::map<std::string, int64_t> paddingRows; ///< --padding-row: expression -> row that gets no gradient
+  std::optional<VocabularySize> vocabulary;   ///< --resize-vocab
   std::vector<std::string>
       trainModules;             ///< --train-mode=REGEX: these modules alone, whatever mode the exporter notes
   bool strict = false;          ///< verdicts that rest on a guess are errors

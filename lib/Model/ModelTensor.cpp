@@ -145,7 +145,23 @@ bool convertElements(const Tensor &tensor, std::vector<T> &values, F &&convert) 
 
 } // namespace
 
+static rt::DType floatType(ElementType type) {
+  return type == ElementType::Double     ? rt::DType::F64
+         : type == ElementType::Float16  ? rt::DType::F16
+         : type == ElementType::BFloat16 ? rt::DType::BF16
+                                         : rt::DType::F32;
+}
+
 Bytes Tensor::bytes() const {
+  const Bytes found = bytesInFile();
+  if (!resized)
+    return found;
+  auto made = std::make_shared<const std::vector<char>>(
+      rt::resizedTensor(reinterpret_cast<const char *>(found.data), {floatType(dtype), dims}, *resized));
+  return {reinterpret_cast<const uint8_t *>(made->data()), made->size(), made};
+}
+
+Bytes Tensor::bytesInFile() const {
   if (dtype == ElementType::String)
     fail("{}: {} holds strings; expected numbers", path, describe());
   if (storage == Storage::Owned)

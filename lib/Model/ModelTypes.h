@@ -1,6 +1,7 @@
 // Element types, tensors and attributes of an ONNX file, as plain structs without
 // protobuf classes. Values refer to the memory-mapped file, so no weight is copied.
 #pragma once
+#include "runtime/format/ResizedTensor.h"
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -95,11 +96,15 @@ struct Tensor {
   uint64_t place = 0;             // byte place of the TensorProto in the model file; 0 when not from a file
   uint64_t placeLength = 0;       // its bytes
   std::optional<FewBits> fewBits; // set by markFewBits()
+  /// The elements in `path` are those of a tensor with other dims: of floats, Inline or External.
+  std::optional<rt::Resized> resized;
 
   int64_t numElements() const;
   uint64_t byteSize() const; // numElements at dtypeBits, rounded up to bytes
   /// Maps external files on first use. Throws kedge::Error for String tensors, missing or short files.
   Bytes bytes() const;
+  /// As bytes(), without what `resized` says.
+  Bytes bytesInFile() const;
   /// All elements converted (bool, any integer, any 16-, 32-, 64-bit float). Throws if the type does not fit.
   std::vector<int64_t> ints() const;
   std::vector<double> floats() const;

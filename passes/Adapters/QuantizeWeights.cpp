@@ -106,6 +106,8 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
                                         FlatSymbolRefAttr::get(weight.state.getSymNameAttr()), /*decay=*/true,
                                         APFloat(1.0), dist::ShardingAttr());
     state->setAttr(tune::encodingName, encoding(format, part));
+    if (auto resized = tune::resizedOf(weight.state))
+      state->setAttr(tune::resizedName, resized);
     saved -= bytesOf(type);
     unsigned index = model.getNumArguments();
     auto binding = train::BindingAttr::get(&getContext(), train::BindingKind::State, state.getSymName());

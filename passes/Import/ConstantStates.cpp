@@ -1,6 +1,7 @@
 #include "passes/Import/ConstantStates.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <fstream>
 
@@ -15,7 +16,7 @@ std::optional<interpret::HostTensor> readState(train::StateOp state) {
   if (auto dense = dyn_cast_or_null<DenseElementsAttr>(state.getInitAttr()))
     return interpret::HostTensor::fromAttribute(dense);
   auto weight = dyn_cast_or_null<train::WeightAttr>(state.getInitAttr());
-  if (!weight || weight.getLength() > largest)
+  if (!weight || weight.getLength() > largest || tune::resizedOf(state))
     return std::nullopt;
   std::ifstream file(weight.getFile().str(), std::ios::binary);
   interpret::HostTensor tensor{type, std::vector<char>(weight.getLength())};

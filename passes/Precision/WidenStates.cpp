@@ -54,7 +54,9 @@ struct WidenStates : impl::WidenStatesBase<WidenStates> {
   static void widen(train::StateOp state) {
     auto type = cast<RankedTensorType>(state.getType());
     auto weight = dyn_cast_if_present<train::WeightAttr>(state.getInitAttr());
-    if (weight && weight.getLength() == bytesOf(type) && !state->hasAttr(tune::storedName))
+    auto resized = tune::resizedOf(state);
+    if (weight && weight.getLength() == bytesOf(resized ? resized.inFile(type) : type) &&
+        !state->hasAttr(tune::storedName))
       state->setAttr(tune::storedName, TypeAttr::get(type.getElementType()));
     state.setTypeAttr(TypeAttr::get(type.clone(Float32Type::get(state.getContext()))));
   }

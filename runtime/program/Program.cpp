@@ -28,6 +28,14 @@ std::vector<int64_t> State::fileShape() const {
   return shape;
 }
 
+std::vector<int64_t> State::firstShape() const {
+  return init.resized ? init.resized->inFile(fileShape()) : fileShape();
+}
+
+bool State::takes(const std::vector<int64_t> &shape) const {
+  return shape == fileShape() || shape == firstShape();
+}
+
 void State::expectWhole(const char *done) const {
   if (view)
     fail("'{}' cannot be {}: this process holds {} of its {} elements", name, done, view->count(),

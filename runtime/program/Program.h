@@ -5,6 +5,7 @@
 #include "kedge/abi/Streams.h"
 #include "runtime/format/GraphHash.h"
 #include "runtime/format/QuantizedFormats.h"
+#include "runtime/format/ResizedTensor.h"
 #include "runtime/format/Tensor.h"
 #include "runtime/program/Mesh.h"
 #include "runtime/program/Options.h"
@@ -53,6 +54,7 @@ struct StateInit {
   double value = 0; ///< Fill: the value. Uniform: values are in [-value, value). Normal: standard deviation
   std::string hash; ///< File: hashWeights (runtime/format/WeightHash.h) of those bytes at compile time;
                     ///< empty: unknown
+  std::optional<Resized> resized = {}; ///< those bytes are of a tensor with another shape
 };
 
 /// Tensors of an adapter; those of embeddings have names of their own in folders.
@@ -113,6 +115,10 @@ struct State {
   StateView viewOrWhole() const;
   /// The shape of the whole tensor in the exported file, in safetensors and in checkpoints.
   std::vector<int64_t> fileShape() const;
+  /// The same before it was resized; fileShape() if it was not.
+  std::vector<int64_t> firstShape() const;
+  /// Whether a tensor of this shape gives its values.
+  bool takes(const std::vector<int64_t> &shape) const;
   /// Throws rt::RuntimeError if this process has only a part of the tensor. `done`: what the whole tensor is
   /// needed for.
   void expectWhole(const char *done) const;

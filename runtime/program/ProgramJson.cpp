@@ -64,6 +64,8 @@ StateInit initOf(const json &value) {
   init.hash = value.value(key::hash, "");
   init.type = typeOf(value);
   init.perm = permOf(value);
+  if (auto resized = value.find(key::resized); resized != value.end())
+    init.resized = Resized{resized->at(key::axis), resized->at(key::before)};
   return init;
 }
 

@@ -49,6 +49,7 @@ EXAMPLES = {
     "tune.folded_norm": [("<scale @a bias @b mean @c variance @d epsilon 1.000000e-05 : f32>", "product_bias"),
                          ("<scale @a bias @b mean @c variance @d product_bias @e epsilon 1.000000e-05 : f32>", "")],
     "tune.format": [("<nf4>", "")],
+    "tune.resized": [("<0 from 32>", "")],
     "tune.random": [("<normal 1.000000e+00 : f64>", "")],
 }
 

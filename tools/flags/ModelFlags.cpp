@@ -130,6 +130,9 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
           "padding_idx")
       ->group(group)
       ->allow_extra_args(false);
+  flags.parsed("--resize-vocab", options.vocabulary, lint::VocabularySize::parse,
+               "N or REGEX=N: the vocabulary's table, its head and the head's bias have N tokens; new ones "
+               "begin as the mean of the old, the last old ones go where N is smaller");
   command
       .add_flag("--strict", options.strict,
                 "take no guess on whether a tensor is a parameter: --train or --freeze says so")

@@ -12,6 +12,12 @@ using namespace kedge::tune;
 #include "kedge/Dialect/Tune/TuneAttrs.cpp.inc"
 #include "kedge/Dialect/Tune/TuneDialect.cpp.inc"
 
+RankedTensorType ResizedAttr::inFile(RankedTensorType type) const {
+  SmallVector<int64_t> shape(type.getShape());
+  shape[getAxis()] = getBefore();
+  return type.clone(shape);
+}
+
 void TuneDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
@@ -29,13 +35,15 @@ LogicalResult TuneDialect::verifyOperationAttribute(Operation *op, NamedAttribut
                     : name == storedName        ? isa<TypeAttr>(value)
                     : name == fakeQuantizedName ? isa<FakeQuantizedAttr>(value)
                     : name == foldedNormName    ? isa<FoldedNormAttr>(value)
+                    : name == resizedName       ? isa<ResizedAttr>(value)
                                                 : false;
   if (isState && fits)
     return success();
   return op->emitOpError("has '")
          << name << "' = " << value
          << ": expected a #tune.adapter, a #tune.encoding, a unit or the number of a dimension, a type, a "
-            "#tune.fake_quantized or a #tune.folded_norm under the names '"
+            "#tune.fake_quantized, a #tune.folded_norm or a #tune.resized under the names '"
          << adapterName << "', '" << encodingName << "', '" << orthogonalName << "', '" << storedName
-         << "', '" << fakeQuantizedName << "' and '" << foldedNormName << "', on a train.state";
+         << "', '" << fakeQuantizedName << "', '" << foldedNormName << "' and '" << resizedName
+         << "', on a train.state";
 }

@@ -3,6 +3,7 @@
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Bindings.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "lib/Export/Onnx/OnnxGraph.h"
 #include "lib/Export/Template/ExportTemplateProto.h"
 #include "lib/Interpret/ConstantEvaluator.h"
@@ -140,7 +141,10 @@ void OnnxWriter::states() {
     std::string name = fresh(state.getOnnxName().value_or(state.getSymName()).str());
     Attribute init = state.getInitAttr();
     if (auto weight = dyn_cast_or_null<train::WeightAttr>(init)) {
-      add(ownedTensor(name, type, readBytes(weight)));
+      model::Tensor tensor = ownedTensor(name, type, readBytes(weight));
+      if (auto resized = tune::resizedOf(state))
+        tensor.resized = rt::Resized{static_cast<size_t>(resized.getAxis()), resized.getBefore()};
+      add(std::move(tensor));
       names[argument] = name;
       continue;
     }

@@ -73,6 +73,8 @@ public:
     if (auto encoding = tune::encodingOf(state))
       entry[key::encoding] = encodingJson(state, encoding);
     entry[key::init] = initJson(state);
+    if (auto resized = tune::resizedOf(state))
+      entry[key::init][key::resized] = {{key::axis, resized.getAxis()}, {key::before, resized.getBefore()}};
     if (state.getRole() == train::Role::Parameter) {
       entry[key::decay] = state.getDecay();
       entry[key::lrScale] = state.getLrScale().convertToDouble();
@@ -153,6 +155,8 @@ private:
     if (encoding && tune::isInFile(encoding.getFormat()))
       return tensorDescription(state.wholeType())[key::dtype];
     auto whole = cast<RankedTensorType>(encoding ? encoding.getWhole() : Type(state.wholeType()));
+    if (auto resized = tune::resizedOf(state))
+      whole = resized.inFile(whole);
     auto wide = whole.clone(Float32Type::get(state.getContext()));
     if (auto stored = state->getAttrOfType<TypeAttr>(tune::storedName))
       return tensorDescription(whole.clone(stored.getValue()))[key::dtype];

@@ -101,6 +101,8 @@ Rewritten ExportTemplateBuilder::rewriteValue(model::Span span) {
   const ValueEdit *edit = find(edits.values, span.offset);
   if (!edit)
     return std::nullopt;
+  if (edit->replaced)
+    return Pieces{literalPiece(encodeValueInfo(*edit->replaced))};
   MessageParts parts;
   model::WireReader reader(*context.file, span, "a value");
   while (reader.next()) {

@@ -67,6 +67,7 @@ struct NodeEdit {
 /// For graph inputs, outputs and value infos.
 struct ValueEdit {
   bool remove = false;
+  std::optional<model::ValueInfo> replaced; ///< by this one, with its metadata; nothing else is looked at
   std::optional<std::string> name;
   MetadataEdit metadata;
 };

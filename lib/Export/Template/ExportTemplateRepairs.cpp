@@ -29,6 +29,9 @@ public:
   Edits run() {
     tensors();
     nodes();
+    values(before.graph.inputs, after.graph.inputs);
+    values(before.graph.outputs, after.graph.outputs);
+    values(before.graph.valueInfos, after.graph.valueInfos);
     return std::move(edits);
   }
 
@@ -86,6 +89,17 @@ private:
              "Inline the functions, or export the model again",
              before.path, node->describe());
     }
+  }
+
+  /// Declared shapes that changed.
+  template <typename List> void values(const List &old, const List &now) {
+    std::map<uint64_t, const model::ValueInfo *> known;
+    for (const model::ValueInfo &info : now)
+      known[info.place] = &info;
+    for (const model::ValueInfo &info : old)
+      if (const auto found = known.find(info.place);
+          info.place && found != known.end() && found->second->dims != info.dims)
+        edits.values[info.place].replaced = *found->second;
   }
 
   /// Nodes of the file that are no more; a function's body is the calls' in common.

@@ -2,6 +2,7 @@
 #include "lib/Lint/Repair/Repair.h"
 #include "lib/Lint/Traced.h"
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <set>
 

@@ -57,12 +57,12 @@ TensorSource GivenWeights::source(const State &state, const TensorView &view) co
          path, state.onnxName, state.onnxName, quantizedName(codes->format),
          codes->doubled ? " --double-quantize" : "");
   const std::vector<int64_t> expected = state.fileShape();
-  if (view.desc.shape != expected || isFloat(view.desc.type) != isFloat(state.desc.type))
+  if (!state.takes(view.desc.shape) || isFloat(view.desc.type) != isFloat(state.desc.type))
     fail("{}: tensor '{}' is {}{}, the program takes {}{}: these are weights of another model; give "
          "this model's, or leave --weights out to start from {}",
          path, state.onnxName, dtypeName(view.desc.type), shapeText(view.desc.shape),
          dtypeName(state.desc.type), shapeText(expected), "the model file's");
-  return {view.data, view.desc.type, state.perm, file.releaser()};
+  return resizedSource(state, {view.data, view.desc.type, state.perm, file.releaser()}, view.desc.shape);
 }
 
 } // namespace kedge::rt

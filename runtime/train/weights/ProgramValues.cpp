@@ -45,8 +45,8 @@ std::optional<TensorSource> ProgramValues::valuesOf(const State &state) {
   const bool data = init.kind == StateInit::Kind::Data;
   const char *bytes = data ? reinterpret_cast<const char *>(image.data) : files.file(init.file).data();
   const uint64_t size = data ? image.dataSize : files.file(init.file).size();
-  const TensorDesc whole{init.type, state.viewOrWhole().whole};
-  const uint64_t need = whole.bytes();
+  const std::vector<int64_t> shape = state.firstShape();
+  const uint64_t need = TensorDesc{init.type, shape}.bytes();
   if (init.length != need || init.offset > size || need > size - init.offset)
     fail("'{}': its initial value at {}+{} does not fit: {} bytes are needed, its file has {}", state.name,
          init.offset, init.length, need, size);
@@ -57,7 +57,7 @@ std::optional<TensorSource> ProgramValues::valuesOf(const State &state) {
     source.letGo = [&file = files.file(init.file)](const char *begin, size_t count) {
       file.letGo(static_cast<size_t>(begin - file.data()), count);
     };
-  return source;
+  return resizedSource(state, std::move(source), shape);
 }
 
 /// Every tensor is looked at by one rank. Other weights in the same graph may be meant, when --model names

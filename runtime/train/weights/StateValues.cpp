@@ -36,6 +36,16 @@ const FrozenTensor *findFrozen(const std::vector<FrozenTensor> &list, const std:
 
 } // namespace
 
+TensorSource resizedSource(const State &state, TensorSource source, const std::vector<int64_t> &shape) {
+  if (shape == state.fileShape() || !state.init.resized)
+    return source;
+  auto made = std::make_shared<const std::vector<char>>(
+      resizedTensor(source.data, {source.type, state.fileShape()}, *state.init.resized));
+  if (source.letGo)
+    source.letGo(source.data, TensorDesc{source.type, shape}.bytes());
+  return {made->data(), source.type, std::move(source.perm), {}, made};
+}
+
 void fillFromTensor(const State &state, const TensorSource &source, char *destination) {
   const StateView view = state.viewOrWhole();
   const size_t size = dtypeSize(state.desc.type), sourceSize = dtypeSize(source.type);

@@ -3,6 +3,7 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/exec/Executor.h"
 #include <functional>
+#include <memory>
 
 namespace kedge::rt {
 
@@ -13,7 +14,12 @@ struct TensorSource {
   std::vector<int> perm;
   /// Called with bytes that are not needed any more; may be empty.
   std::function<void(const char *begin, size_t count)> letGo = {};
+  std::shared_ptr<const void> made = {}; ///< what `data` lies in where it is no file's
 };
+
+/// The same where `source` has the state's shape; where it has the one before the state was resized, a copy
+/// with the state's.
+TensorSource resizedSource(const State &state, TensorSource source, const std::vector<int64_t> &shape);
 
 /// Fills `destination`, the state's bytes, with the elements of its view, and with zeros outside of it.
 /// Converts slice by slice, so that neither a converted copy nor the file's pages take memory beside the

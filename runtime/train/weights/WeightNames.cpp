@@ -111,7 +111,7 @@ public:
 private:
   /// As far as shapes tell; codes have their own.
   bool fits(const State &state, const std::string &name, const TensorView &view) const {
-    return view.desc.shape == state.fileShape() || QuantisedTensor::hasKey(file, name);
+    return state.takes(view.desc.shape) || QuantisedTensor::hasKey(file, name);
   }
 
   /// What stands before the names of the program's tensors alone, or of the file's alone.
@@ -167,7 +167,7 @@ private:
     std::string chosen;
     for (const auto &[name, view] : file.tensors())
       if (((isHead && isOneOf(name, kEmbeddings)) || (isEmbedding && isOneOf(name, kHeads))) &&
-          view.desc.shape == state.fileShape()) {
+          state.takes(view.desc.shape)) {
         if (found)
           fail("{}: has no tensor '{}', and both '{}' and '{}' could be tied to it; give a file that has it",
                source, state.onnxName, chosen, name);

@@ -1,6 +1,7 @@
 #pragma once
 #include "kedge/Dialect/Tune/TuneDialect.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
 #include "kedge/Dialect/Tune/TuneAttrsEnums.h.inc"
@@ -13,7 +14,7 @@ namespace kedge::tune {
 inline constexpr llvm::StringLiteral adapterName = "tune.adapter", encodingName = "tune.encoding",
                                      orthogonalName = "tune.orthogonal", storedName = "tune.stored",
                                      fakeQuantizedName = "tune.fake_quantized",
-                                     foldedNormName = "tune.folded_norm";
+                                     foldedNormName = "tune.folded_norm", resizedName = "tune.resized";
 
 /// The attribute, or null if the state has none.
 inline AdapterAttr adapterOf(mlir::Operation *state) {
@@ -21,6 +22,10 @@ inline AdapterAttr adapterOf(mlir::Operation *state) {
 }
 inline EncodingAttr encodingOf(mlir::Operation *state) {
   return state->getAttrOfType<EncodingAttr>(encodingName);
+}
+
+inline ResizedAttr resizedOf(mlir::Operation *state) {
+  return state->getAttrOfType<ResizedAttr>(resizedName);
 }
 
 inline FakeQuantizedAttr fakeQuantizationOf(mlir::Operation *state) {

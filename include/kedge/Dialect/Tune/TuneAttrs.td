@@ -74,6 +74,21 @@ def Tune_EncodingAttr : AttrDef<Tune_Dialect, "Encoding"> {
   let assemblyFormat = "`<` $format $part `of` $whole `double` $doubled (`zero` $zero^)? `>`";
 }
 
+def Tune_ResizedAttr : AttrDef<Tune_Dialect, "Resized"> {
+  let mnemonic = "resized";
+  let summary = "Says of a state that its file has another number of slices along one axis";
+  let description = [{
+    The file's tensor has `before` slices along `axis`. Where the state has more, the others begin as the mean of all of the
+    file's; where it has fewer, the file's last ones are left out (--resize-vocab).
+  }];
+  let parameters = (ins "int64_t":$axis, "int64_t":$before);
+  let assemblyFormat = "`<` $axis `from` $before `>`";
+  let extraClassDeclaration = [{
+    /// The type that the file's tensor has.
+    ::mlir::RankedTensorType inFile(::mlir::RankedTensorType type) const;
+  }];
+}
+
 def Tune_FakeQuantizedAttr : AttrDef<Tune_Dialect, "FakeQuantized"> {
   let mnemonic = "fake_quantized";
   let summary = "Says of a weight how it is rounded while it trains, as the deployed model will hold it";
