@@ -44,11 +44,14 @@ private:
     for (const Tensor &tensor : before.graph.initializers)
       if (!tensor.place)
         made.insert(tensor.name);
-    for (const Tensor &tensor : after.graph.initializers)
+    for (const Tensor &tensor : after.graph.initializers) {
       if (tensor.place)
         kept.insert(tensor.place);
       else if (!made.count(tensor.name))
         mainGraph().initializers.push_back({tensor.name, tensor, tensor.metadata});
+      if (tensor.place && tensor.resized) // for those that are no states
+        edits.tensors[tensor.place].elements = tensor;
+    }
     for (const Tensor &tensor : before.graph.initializers)
       if (tensor.place && !kept.count(tensor.place)) {
         edits.tensors[tensor.place].remove = true;

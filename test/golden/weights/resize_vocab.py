@@ -103,9 +103,10 @@ def plain():
 
 folder, data, first = compare("tied", plain, 80)
 compare("own-head", lambda: with_head(plain()), 72, ["--train", "lm_head"])
+compare("constant-bias", lambda: with_head(plain()), 72)
 compare("fewer", plain, 40)
 compare("adapted", plain, 80, ["--lora", "up", "--lora-rank", "4", "--train-tokens", "wte=64-79"])
-print("4 vocabularies of another size train as files resized by hand, and export")
+print("5 vocabularies of another size train as files resized by hand, and export")
 
 run(folder / "ours", *data, "--steps", "3", "--checkpoint-dir", folder / "ck")
 run(folder / "ours", *data, "--steps", "6", "--checkpoint-dir", folder / "ck", "--resume", "--log", folder / "resumed.jsonl")
