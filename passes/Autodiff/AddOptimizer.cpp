@@ -35,7 +35,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
 
   void run() override {
     rule = updateRule(optimizer);
-    settings = {optimizer, momentum, nesterov, moments, averageDecay, caution};
+    settings = {optimizer, momentum, nesterov, moments, averageDecay, caution, preconditionFrequency, shampooBeta};
     auto step = train::functionOf(getOperation(), FunctionKind::Step);
     func::FuncOp backward = step ? step : train::functionOf(getOperation(), FunctionKind::Micro);
     if (backward && train::isOfTrainingInfo(backward))

@@ -21,7 +21,8 @@ enum class Optimizer {
   Adopt,
   ScheduleFreeAdamW,
   NorMuon,
-  Prodigy
+  Prodigy,
+  Soap
 };
 
 /// What adamw leaves out.
@@ -49,7 +50,8 @@ template <> struct kedge::Words<kedge::autodiff::Optimizer> {
       {ScheduleFreeAdamW, "schedule-free-adamw",
        "evaluates an average of the weights in the place of a schedule"},
       {NorMuon, "normuon", "muon with a second moment of each neuron"},
-      {Prodigy, "prodigy", "estimates the rate"}};
+      {Prodigy, "prodigy", "estimates the rate"},
+      {Soap, "soap", "Adam in the eigenbasis of Shampoo's preconditioner for matrices, AdamW for the rest"}};
 };
 
 template <> struct kedge::Words<kedge::autodiff::Caution> {

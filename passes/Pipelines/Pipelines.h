@@ -46,6 +46,7 @@ struct StepOptions {
   pipeline::AssignStagesOptions stages;
   pipeline::UnrollPipelineOptions pipeline;
   mesh::CutExpertsOptions experts; ///< along `expert`
+  mesh::ExpertLoad expertLoad;
   bool countsExperts = false;      ///< results of a step say how many tokens each expert has
   int64_t sameBits = 0;            ///< parts of a step's rows whose sums are a tree; 0: in any order
   bool joinsParts = false;         ///< of a rank, in one @micro

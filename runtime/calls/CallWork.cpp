@@ -70,7 +70,14 @@ template <size_t matrix> CallWork workOfGroupedMatmul(const LibraryCall &call) {
   const double places = hasAttr(call, "expected") ? static_cast<double>(calls::intAttr(call, "expected", 0))
                                                   : elementsOf(call.inputs[1]);
   const double products = places * static_cast<double>(product(shape, 1, 3));
-  return {CallWork::Kind::Matmul, 2 * products, 0, {}, {}, 0};
+  CallWork work{CallWork::Kind::Matmul, 2 * products, 0, {}, {}, 0};
+  if (matrix < 3 && hasAttr(call, "load")) { // matrices of experts without rows are not read
+    const std::vector<double> load = floatsAttr(call, "load", {});
+    const auto used = static_cast<double>(std::count_if(load.begin(), load.end(), [](double x) { return x > 0; }));
+    work.bytesRead = static_cast<double>(call.inputs[0].bytes() + call.inputs[1].bytes()) +
+                     static_cast<double>(call.inputs[2].bytes()) * used / static_cast<double>(load.size());
+  }
+  return work;
 }
 
 CallWork workOfAttention(const LibraryCall &call) {
@@ -225,6 +232,14 @@ CallWork workOfGridSampleGrad(const LibraryCall &call) {
 
 CallWork workOfScaledMatmul(const LibraryCall &call) { return readScaledMatmul(call).product.work(); }
 
+/// On average over updates: a refresh is a product and a QR decomposition.
+CallWork workOfEigenbasis(const LibraryCall &call) {
+  expectCounts(call, 3, 3, 2, 2);
+  const double n = static_cast<double>(call.inputs[0].shape[0]);
+  const auto frequency = static_cast<double>(intAttr(call, "frequency", 1));
+  return {CallWork::Kind::Irregular, 5 * n * n * n / frequency, 0, {}, {}, 0};
+}
+
 using WorkFunction = CallWork (*)(const LibraryCall &);
 
 const std::map<std::string_view, WorkFunction> kWork = {
@@ -268,6 +283,7 @@ const std::map<std::string_view, WorkFunction> kWork = {
     {"onnx.Pad", workOfPad},
     {"train.pad_grad", workOfLines},
     {"onnx.CumSum", workOfLines},
+    {"train.eigenbasis", workOfEigenbasis},
     {"onnx.ArgMax", workOfLines},
     {"onnx.ArgMin", workOfLines},
     {"onnx.Hardmax", workOfLines},

@@ -8,6 +8,7 @@
   FILE(Attention) \
   FILE(AveragePool) \
   FILE(Conv) \
+  FILE(Eigenbasis) \
   FILE(Fill) \
   FILE(Gather) \
   FILE(GatherGrad) \

@@ -10,6 +10,7 @@
 #include "kedge/Interfaces/ClusterableOpInterface.h"
 #include "passes/Mesh/Layout.h"
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 
@@ -61,6 +62,7 @@ ExpertRows::ExpertRows(Operation *first, Value chosen, int64_t experts, double s
   room = places / slots * mostOfToken(chosen, slots, own) * group.ranks;
   if (share > 0)
     room = std::min(room, static_cast<int64_t>(std::ceil(share * static_cast<double>(places))));
+  takeLoad();
   PlacedBuilder b(first);
   const Location loc = first->getLoc();
   const Type element = elementOf(chosen);
@@ -70,8 +72,28 @@ ExpertRows::ExpertRows(Operation *first, Value chosen, int64_t experts, double s
                .getResult(0);
   Value within = ModOp::create(b, loc, column, integers(b, loc, element, {}, own));
   auto sent = dist::DispatchOp::create(b, loc, RankedTensorType::get({room, 1}, element), within, chosen_,
-                                       counts, count, group.ranks, own, group.axis.getValue());
+                                       counts, count, group.ranks, own, group.axis.getValue(), sent());
   local_ = sent.getMoved();
+}
+
+/// The rows of all ranks' tokens, as shares of them have experts of one rank.
+void ExpertRows::takeLoad() {
+  likely = places;
+  const auto product =
+      llvm::find_if(chosen_.getParentRegion()->getOps<train::GroupedMatmulOp>(), [&](train::GroupedMatmulOp op) {
+        return op.getLoad() && train::chosenExperts(op.getExperts()) == chosen_;
+      });
+  if (product == chosen_.getParentRegion()->getOps<train::GroupedMatmulOp>().end())
+    return;
+  const ArrayRef<double> shares = *(*product).getLoad();
+  const size_t own = shares.size() / static_cast<size_t>(group.ranks);
+  double most = 0;
+  for (size_t begin = 0; begin < shares.size(); begin += own) {
+    const ArrayRef<double> ofRank = shares.slice(begin, own);
+    most = std::max(most, std::accumulate(ofRank.begin(), ofRank.end(), 0.0));
+  }
+  likely = std::llround(most * static_cast<double>(group.ranks * places));
+  hasLoad = true;
 }
 
 Value ExpertRows::someExperts(PlacedBuilder &builder) const {
@@ -227,7 +249,7 @@ Value ExpertRows::send(PlacedBuilder &builder, Value value, int64_t rows) {
   Value flat = builder.createOrFold<ReshapeOp>(loc, value, ArrayRef<int64_t>{rows, width});
   Value moved =
       dist::DispatchOp::create(builder, loc, RankedTensorType::get({room, width}, elementOf(value)), flat,
-                               chosen_, counts, count, group.ranks, /*padding=*/0, group.axis.getValue())
+                               chosen_, counts, count, group.ranks, /*padding=*/0, group.axis.getValue(), sent())
           .getMoved();
   SmallVector<int64_t> shape{room};
   llvm::append_range(shape, shapeOf(value).drop_front(leadingDims(shapeOf(value), rows)));
@@ -259,7 +281,7 @@ void ExpertRows::replace(PlacedBuilder &builder, Value whole, Value made) {
   const int64_t width = elementCount(rest);
   Value flat = builder.createOrFold<ReshapeOp>(loc, own, ArrayRef<int64_t>{room, width});
   Value back = dist::CombineOp::create(builder, loc, RankedTensorType::get({places, width}, elementOf(whole)),
-                                       flat, chosen_, counts, count, group.ranks, group.axis.getValue())
+                                       flat, chosen_, counts, count, group.ranks, group.axis.getValue(), sent())
                    .getMoved();
   back = builder.createOrFold<ReshapeOp>(loc, back, shapeOf(whole));
   whole.replaceAllUsesWith(back);

@@ -1,0 +1,18 @@
+#include "kedge/Dialect/ONNX/ShapeUtils.h"
+#include "kedge/Dialect/Train/Optimizer/BasisOps.h"
+
+using namespace mlir;
+using namespace kedge;
+using namespace kedge::train;
+
+LogicalResult EigenbasisOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
+                                             SmallVectorImpl<Type> &types) {
+  auto matrix = cast<RankedTensorType>(adaptor.getMatrix().getType());
+  const bool isSquare = matrix.getRank() == 2 && matrix.getDimSize(0) == matrix.getDimSize(1);
+  if (!isSquare || !matrix.getElementType().isF32() || adaptor.getBasis().getType() != matrix)
+    return emitOptionalError(loc, "has a matrix ", matrix, " and a basis ", adaptor.getBasis().getType(),
+                             ", expected two squares of f32 of one size");
+  types.push_back(matrix);
+  types.push_back(RankedTensorType::get({matrix.getDimSize(0)}, IntegerType::get(context, 64)));
+  return success();
+}
