@@ -37,7 +37,7 @@ function(kedge_tablegen_ops td)
   kedge_tablegen(${td} .h.inc -gen-op-decls .cpp.inc -gen-op-defs)
 endfunction()
 
-foreach(interface Differentiable Clusterable View Decomposable LibraryCall LinkedKernel Precision Sharding)
+foreach(interface Differentiable Clusterable View Decomposable LibraryCall LinkedKernel Position Precision Sharding)
   kedge_tablegen_interface(Interfaces/${interface}OpInterface.td)
 endforeach()
 

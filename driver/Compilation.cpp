@@ -71,6 +71,8 @@ Compilation::Compilation(const CompileOptions &options)
     : options(options), context(dialectsWith(options.model.plugins), MLIRContext::Threading::DISABLED),
       pipelines(options, model) {
   context.loadAllAvailableDialects();
+  if (!options.model.buckets.empty())
+    fail("--shape: sizes in {{}} are not available yet here; give one size");
   if (!options.passesBefore.empty() || !options.passesAfter.empty()) {
     static std::once_flag once; // the registry is the process's
     std::call_once(once, kedge::pipelines::registerPasses);

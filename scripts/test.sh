@@ -15,8 +15,8 @@ scripts/setup.sh
   echo "the cross compiler for Windows and wine cannot be installed: their tests are unsupported"
 [ $targets = kedge-tests ] || scripts/setup.sh gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm ||
   echo "the compiler for bare Arm processors and QEMU cannot be installed: their test is unsupported"
-[ $targets = kedge-tests ] || scripts/setup.sh clang lld wasi-libc nodejs ||
-  echo "what compiles and runs WebAssembly cannot be installed: its test is unsupported"
+[ $targets = kedge-tests ] || scripts/setup.sh clang lld wasi-libc nodejs chromium ||
+  echo "what compiles and runs WebAssembly cannot be installed: its tests are unsupported"
 [ $targets = kedge-tests ] || scripts/frameworks.sh || echo "(scripts/frameworks.sh tries again)"
 venv=${KEDGE_TEST_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/kedge/test-venv}
 if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c 'import onnx, onnxruntime' 2>/dev/null; then

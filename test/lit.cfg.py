@@ -182,6 +182,7 @@ if shutil.which("node"):
 chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 if chromium:
     config.available_features.add("chromium")
+    config.substitutions.append(("%chromium-program", chromium))
     config.substitutions.append(("%chromium", f"{chromium} --headless --no-sandbox --disable-gpu --dump-dom"))
 
 # A compiler that can watch a user's program for what a library does to its memory.

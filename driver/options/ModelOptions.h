@@ -14,7 +14,9 @@ namespace kedge::driver {
 struct ModelOptions : autodiff::AddLossOptions {
   std::string model;
   std::map<std::string, std::vector<int64_t>> shapes; // per rank and micro-batch
-  std::map<std::string, std::string> values;          // inputs that are constants
+  /// Of inputs with sizes in {}: their shape in each bucket, the smallest first. `shapes` has the largest.
+  std::map<std::string, std::vector<std::vector<int64_t>>> buckets;
+  std::map<std::string, std::string> values; // inputs that are constants
   bool documents = false; // documents in a row do not see each other: an input says where they begin
   std::string noCache;    // "" and "true": caches are empty; "off": they stay inputs
   std::optional<LossSpec> loss;

@@ -7,8 +7,10 @@ namespace kedge::driver {
 /// The C library of a program.
 enum class CLibrary { Shared, Static, Musl };
 /// What compile makes: the IR of a level, kernels as text, or a form of the program.
-enum class Emit { Onnx, Train, Schedule, Exec, Llvm, Ptx, C, Obj, Exe, Lib, Archive };
+enum class Emit { Onnx, Train, Schedule, Exec, Llvm, Ptx, C, Web, Obj, Exe, Lib, Archive };
 constexpr bool isLibrary(Emit emit) { return emit >= Emit::Lib; }
+/// C, or what is made of it.
+constexpr bool isInC(Emit emit) { return emit == Emit::C || emit == Emit::Web; }
 constexpr bool isLevel(Emit emit) { return emit <= Emit::Exec; }
 constexpr bool isProgram(Emit emit) { return emit >= Emit::Obj; }
 /// Where a whole copy of the state is.
@@ -32,6 +34,7 @@ template <> struct kedge::Words<kedge::driver::Emit> {
       {Llvm, "llvm", "kernels, in LLVM's dialect"},
       {Ptx, "ptx", "kernels of a GPU"},
       {C, "c", "one file in C11 and its header, for machines without an operating system"},
+      {Web, "web", "a WebAssembly module with JavaScript and a page, for browsers and node"},
       {Obj, "obj", "an object file"},
       {Exe, "exe", "a program"},
       {Lib, "lib", "a library that learns within another program"},

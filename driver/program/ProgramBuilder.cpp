@@ -8,7 +8,9 @@
 #include "kedge/abi/ProgramKeys.h"
 #include "lib/Export/C/KernelText.h"
 #include "lib/Export/Template/ExportTemplate.h"
+#include "lib/Export/Web/WebFiles.h"
 #include "lib/Link/Link.h"
+#include "lib/Link/WebModule.h"
 #include "lib/Support/Reporter.h"
 #include "passes/Lower/Cluster/MathLowering.h"
 #include "passes/Lower/Codegen/Codegen.h"
@@ -65,7 +67,7 @@ exporter::ProgramFacts ProgramBuilder::facts(std::vector<uint8_t> &data) {
   exporter::ProgramFacts program;
   program.name = rt::printable(std::filesystem::path(options.output.path).filename().string());
   program.modelPath = filePlaceOf(options.model.model);
-  const bool embeds = options.output.embedWeights || options.output.emit == Emit::C;
+  const bool embeds = options.output.embedWeights || isInC(options.output.emit);
   program.embedWeights = embeds;
   program.options = programOptions(options, loss, module);
   if (!findings.drawsInEvaluation.empty())
@@ -104,15 +106,33 @@ exporter::ProgramImageParts ProgramBuilder::image() {
   return exporter::programJson(module, program, std::move(data));
 }
 
-exporter::CFiles ProgramBuilder::inC(const std::string &name) {
-  const exporter::ProgramImageParts made = image();
+static rt::ProgramImage readable(const exporter::ProgramImageParts &made, const std::string &json) {
+  return {json, made.data.data(), made.data.size(), nullptr, nullptr};
+}
+
+exporter::CFiles ProgramBuilder::inC(const exporter::ProgramImageParts &made, const std::string &name,
+                                     exporter::Weights weights) {
   const OwningOpRef<ModuleOp> kernels = compilation.kernels().clone();
   if (failed(lower::lowerMath(*kernels)))
     compilation.raise(options.model.model +
                       ": not compiled: a mathematical function could not be taken apart");
   const std::string json = made.json.dump();
-  return exporter::programInC({json, made.data.data(), made.data.size(), nullptr, nullptr},
-                              exporter::kernelsInC(*kernels), name);
+  return exporter::programInC(readable(made, json), exporter::kernelsInC(*kernels), name, weights);
+}
+
+exporter::CFiles ProgramBuilder::inC(const std::string &name) {
+  return inC(image(), name, exporter::Weights::InFile);
+}
+
+std::map<std::string, std::string> ProgramBuilder::forWeb(const std::string &name) {
+  const exporter::ProgramImageParts made = image();
+  const exporter::CFiles files = inC(made, name, exporter::Weights::InArena);
+  const std::string json = made.json.dump();
+  const rt::ProgramImage program = readable(made, json);
+  const std::string module =
+      link::compileForWeb(files.source, files.header, name, exporter::webExports(name));
+  return exporter::webFiles(exporter::webDescription(program, name),
+                            exporter::withStates(module, exporter::initialStates(program)));
 }
 
 ProgramParts ProgramBuilder::parts() {

@@ -38,12 +38,16 @@ public:
   void emitObject(const std::string &output);
   /// The program in C; `name` is a word that all its names begin with.
   exporter::CFiles inC(const std::string &name);
+  /// Files by name for browsers and node; `name` is such a word, too.
+  std::map<std::string, std::string> forWeb(const std::string &name);
   /// What link() makes an executable of.
   ProgramParts parts();
   /// Kernels as PTX with what ptxas says of them, for --emit ptx.
   std::string ptx();
 
 private:
+  exporter::CFiles inC(const exporter::ProgramImageParts &made, const std::string &name,
+                       exporter::Weights weights);
   std::vector<std::string> launchedKernels();
   exporter::ProgramImageParts image();
   exporter::ProgramFacts facts(std::vector<uint8_t> &data);

@@ -1,3 +1,4 @@
+#include "kedge/Interfaces/PositionOpInterface.h"
 #include "kedge/Interfaces/ShardingOpInterface.h"
 
 using namespace mlir;
@@ -164,6 +165,12 @@ SmallVector<Value> cloneLocal(LocalBuilder &local, Operation *op, ValueRange ope
 
 SmallVector<Value> cloneLocal(LocalBuilder &local, Operation *op, ValueRange operands) {
   return cloneLocal(local, op, operands, cast<ShardingOpInterface>(op).shardingRule(local.ranks));
+}
+
+SmallVector<Value> cloneOnPositions(LocalBuilder &local, Operation *op, ValueRange operands) {
+  const ShardingRule rule = cast<PositionOpInterface>(op).positionRule();
+  return SmallVector<Value>(
+      cloneOnBlocks(local.builder, op, operands, rule, local.cut, local.ranks)->getResults());
 }
 
 } // namespace kedge

@@ -327,7 +327,8 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
   LogicalResult setSums(Formula &f, func::FuncOp function, TermSums &term) {
     ItemLosses &items = term.items;
     items.losses = f.mul(items.losses, term.weight);
-    const double nominal = term.nominal() * static_cast<double>(microBatches(function));
+    const double own = nominalItems > 0 ? static_cast<double>(nominalItems) : term.nominal();
+    const double nominal = own * static_cast<double>(microBatches(function));
     auto counts = items.counts;
     if (!counts && items.rowsPerItem != 1)
       counts = f.filled(shapeOf(items.losses), 1);

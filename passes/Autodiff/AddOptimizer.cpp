@@ -1,4 +1,5 @@
 #include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Dist/ContextAxis.h"
 #include "kedge/Dialect/Dist/ExpertAxis.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/Math/LogicOps.h"
@@ -124,7 +125,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     auto real = scalarOf(builder.getF32Type()), integer = scalarOf(builder.getI64Type());
     Value lossScale = stateArgument(function, "scaler.loss_scale", real);
     Value found = overRanks(builder, reductionOfAll<AnyNotFinite>(builder, loc, trained),
-                            dist::rowGroup(getOperation()), dist::ReduceKind::Max);
+                            dist::gradientGroup(getOperation()), dist::ReduceKind::Max);
     scaler.skipped = onnx::GreaterOp::create(builder, loc, found, splat(builder, loc, real, 0.0));
     auto next = train::UpdateScaleOp::create(
         builder, loc, lossScale, stateArgument(function, "scaler.growth_counter", integer),

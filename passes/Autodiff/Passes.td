@@ -13,7 +13,7 @@ def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
     Adds the labels as an input, unless the graph has an input of that name. Adds the results `loss_sum` and `items` (the
     loss is their quotient) and, for each row, `loss_rows` and `item_rows`. Notes on the function `train.nominal_items`, the
     items of a step of which none is ignored, and `train.loss_gradient`, the gradient with which backward starts:
-    1 / nominal items. With `kind=none` the loss is the sum of the outputs that `loss-output` names, times their weights; else they are
+    1 / nominal items (`nominal-items` names those of another shape, where steps of several shapes train the same states). With `kind=none` the loss is the sum of the outputs that `loss-output` names, times their weights; else they are
     added to the loss. A loss of several terms has each as a result `loss.NAME`, without its weight. A function with `train.training_info`
     computes its gradients itself, so `loss-output` is only logged.
 
@@ -48,7 +48,8 @@ def AddLoss : StepPass<"kedge-add-loss", "mlir::func::FuncOp"> {
     Option<"posWeight", "pos-weight", "std::string", "\"\"", "how much more positive labels count: one number, or one for each element of the last axis, joined by / (bce-with-logits)">,
     Option<"sampleWeights", "sample-weights", "std::string", "\"\"", "input that holds a weight for each row">,
     Option<"lossOutput", "loss-output", "kedge::LossOutputs", "kedge::LossOutputs()", "outputs that are minimized as they are, as NAME,NAME=WEIGHT: the loss (kind none), or added to it">,
-    Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of a step on each rank of the module's mesh">
+    Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of a step on each rank of the module's mesh">,
+    Option<"nominalItems", "nominal-items", "kedge::ExactDouble", "0.0", "items of a micro-batch that the gradient is divided by; 0: those of its own shape">
   ];
 }
 

@@ -63,7 +63,7 @@ struct RaiseAttention : impl::RaiseAttentionBase<RaiseAttention> {
       sinks = ReshapeOp::create(builder, root->getLoc(), sinks, ArrayRef<int64_t>{match.q.heads()});
     auto attention = train::AttentionOp::create(
         builder, root->getLoc(), match.q.value, match.k.value, match.v.value, given,
-        /*random=*/ValueRange(), match.documents, sinks, APFloat(match.scale),
+        /*random=*/ValueRange(), match.documents, /*places=*/Value(), sinks, APFloat(match.scale),
         mask.visible.attribute(&getContext()), APFloat(match.softcap), match.q.layout(), match.k.layout(),
         match.v.layout(),
         foldsOutput != match.outputBthd ? train::AttentionLayout::BTHD : train::AttentionLayout::BHTD,

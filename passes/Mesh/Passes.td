@@ -127,6 +127,47 @@ def CutExperts : MeshPass<"kedge-cut-experts"> {
   let options = [Option<"capacity", "capacity", "double", "0", "rows that a rank has room for, in its own places; 0: the most that can come">];
 }
 
+def CutContext : MeshPass<"kedge-cut-context"> {
+  let summary = "Ranks along `context` have positions of their own";
+  let description = [{
+    Runs on functions with gradients, before these are summed. Inputs [rows, T, ...], where T is the number of queries of all attention, are
+    cut along T: each rank has T / N positions in a row. What follows from them is computed on the rank's positions, by the op's
+    PositionOpInterface, else by its sharding rule; what no input reaches (tables by position, masks) is computed for these positions,
+    too. Attention reads keys and values of all ranks, which are gathered, and knows the places of the rank's queries; their
+    gradients are sums over the ranks, of which each keeps its positions. Gradients of parameters stay the rank's own summands, for
+    kedge-reduce-gradients; results are those of all positions. Predictions, which are outputs of all positions, each rank computes by
+    itself. An op of floats that needs all positions otherwise is an
+    error, except for slices and lookups.
+
+    Example:
+    ```mlir
+    module attributes {dist.mesh = #dist.mesh<["context"] = [2]>} {
+      func.func @eval(%x: tensor<1x4x2x3xf32> {train.binding = #train.binding<input "x">}) -> (tensor<1x4x2x3xf32> {train.binding = #train.binding<output "y">})
+          attributes {train.kind = #train.kind<eval>} {
+        %y, %lse = train.attention %x, %x, %x sees(causal) {k_layout = "bthd", kedge.place = #kedge.place<forward "", "y">, o_layout = "bthd", q_layout = "bthd", scale = 1.0 : f64, v_layout = "bthd"}
+            : (tensor<1x4x2x3xf32>, tensor<1x4x2x3xf32>, tensor<1x4x2x3xf32>) -> (tensor<1x4x2x3xf32>, tensor<1x2x4xf32>)
+        return %y : tensor<1x4x2x3xf32>
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @eval(%x: ...) -> ... {
+      ...
+      %own = dist.local_shard %parts {axis = "context", kedge.place = ..., ranks = 2 : i64} : (tensor<2x1x2x6xf32>) -> tensor<12xf32>
+      %q = onnx.Reshape %own {kedge.place = ..., shape = array<i64: 1, 2, 2, 3>} : (tensor<12xf32>) -> tensor<1x2x2x3xf32>
+      %numbers = onnx.Constant dense<[0, 3, 1, 2]> : tensor<4xi64>
+      %places = dist.local_shard %numbers {axis = "context", kedge.place = ..., ranks = 2 : i64} : (tensor<4xi64>) -> tensor<2xi64>
+      %o, %lse = train.attention %q, %x, %x places(%places) sees(causal) {...} : (tensor<1x2x2x3xf32>, tensor<1x4x2x3xf32>, tensor<1x4x2x3xf32>, tensor<2xi64>) -> (tensor<1x2x2x3xf32>, tensor<1x2x2xf32>)
+      %flat = onnx.Reshape %o {kedge.place = ..., shape = array<i64: 12>} : (tensor<1x2x2x3xf32>) -> tensor<12xf32>
+      %all = dist.all_gather %flat {axis = "context", kedge.place = ..., ranks = 2 : i64} : (tensor<12xf32>) -> tensor<2x1x2x6xf32>
+      ...
+    ```
+  }];
+  let statistics = [Counter<"ops cut", "ops on a rank's positions">, Counter<"gathers", "of positions of all ranks">,
+                    Counter<"sums", "over the ranks, of values that are no gradients of parameters">];
+}
+
 def ShowShardingRules : MeshPass<"kedge-show-sharding-rules"> {
   let summary = "Print the sharding rule of each op";
   let description = [{

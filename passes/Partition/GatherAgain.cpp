@@ -1,5 +1,6 @@
 #include "kedge/Dialect/Dist/CollectiveCall.h"
 #include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Dist/ContextAxis.h"
 #include "kedge/Dialect/Dist/Cut.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Sched/InPlace.h"
@@ -35,7 +36,7 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
       position[&op] = static_cast<int64_t>(position.size());
       auto library = dyn_cast<sched::LibraryOp>(op);
       if (library && library.calls<dist::AllGatherOp>() &&
-          (isAlongTensor(library) ||
+          (isOfActivations(library) ||
            llvm::all_of(library.getInputs(), [](Value part) { return isa<BlockArgument>(part); })))
         gathers.push_back(library);
     }
@@ -46,8 +47,9 @@ struct GatherAgain : impl::GatherAgainBase<GatherAgain> {
 
   /// Blocks of activations: they are a fraction of the whole, and may wait for the backward part in its
   /// place.
-  static bool isAlongTensor(sched::LibraryOp gather) {
-    return dist::collectiveCallOf(gather.getAttrs()).axis == dist::tensorAxis;
+  static bool isOfActivations(sched::LibraryOp gather) {
+    const StringRef axis = dist::collectiveCallOf(gather.getAttrs()).axis;
+    return axis == dist::tensorAxis || axis == dist::contextAxis;
   }
 
   static void readersOf(Value value, SmallVectorImpl<Reader> &readers) {

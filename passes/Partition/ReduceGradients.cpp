@@ -1,4 +1,5 @@
 #include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Dist/ContextAxis.h"
 #include "kedge/Dialect/Dist/ExpertAxis.h"
 #include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/Train/Bindings.h"
@@ -37,7 +38,7 @@ struct ReduceGradients : impl::ReduceGradientsBase<ReduceGradients> {
       getOperation().emitError() << "over = " << over.getValue() << ": expected all, data or replica";
       return signalPassFailure();
     }
-    all = over == "all" ? dist::rowGroup(getOperation()) : over == "data" ? data : replica;
+    all = over == "all" ? dist::gradientGroup(getOperation()) : over == "data" ? data : replica;
     if (all.isAlone())
       return;
     for (bool ofExperts : {false, true}) {

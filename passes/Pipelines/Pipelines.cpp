@@ -142,6 +142,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
     manager.addPass(mesh::createSetExpertLoad({options.expertLoad, options.experts.capacity}));
   if (options.mesh.sizeOf(rt::Mesh::kExpert) > 1)
     manager.addPass(mesh::createCutExperts(options.experts));
+  if (options.mesh.sizeOf(rt::Mesh::kContext) > 1)
+    manager.addPass(mesh::createCutContext());
   // From stage 2 on, the gradients of each micro-batch are reduced; in stages 0 and 1, their sum is.
   // Parts that micro-batches add up go along `replica` once.
   const auto reduce = [&](const char *axes) {

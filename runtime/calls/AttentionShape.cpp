@@ -114,6 +114,18 @@ void readBorders(const LibraryCall &call, AttentionShape &shape, size_t operand)
   expectShape(call, borders, {shape.batch, shape.queries + 1}, "documents");
 }
 
+void readPlaces(const LibraryCall &call, AttentionShape &shape, size_t operand) {
+  shape.places = inputIndex(call, operand);
+  if (shape.places < 0)
+    return;
+  const TensorDesc &places = call.inputs[shape.places];
+  if (places.type != DType::I64 || places.shape.size() != 1 || places.shape[0] < 1 ||
+      shape.queries % places.shape[0] != 0 || shape.documents >= 0 || shape.drops())
+    failCall(call, "places: expected i64 [C], with as many queries in each of C runs, without documents and "
+                   "dropout");
+  shape.runs = places.shape[0];
+}
+
 void readSinks(const LibraryCall &call, AttentionShape &shape, size_t operand) {
   shape.sinks = inputIndex(call, operand);
   if (shape.sinks < 0)
@@ -171,7 +183,8 @@ AttentionShape readAttention(const LibraryCall &call, size_t first, const Tensor
   // An operand that may be several counts once where it is none.
   const size_t behind = maskOperand + 1 + (shape.drops() ? 3 : 1);
   readBorders(call, shape, behind);
-  readSinks(call, shape, behind + 1);
+  readPlaces(call, shape, behind + 1);
+  readSinks(call, shape, behind + 2);
   return shape;
 }
 

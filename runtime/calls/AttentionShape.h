@@ -39,12 +39,14 @@ struct AttentionShape {
   HeadView q, k, v, o;
   AttentionMask mask;
   AttentionDropout dropout;
+  int places = -1;    ///< position of the places of queries among the inputs; -1: query i is at place i
+  int64_t runs = 1;   ///< of queries in a row, each with its place
   int documents = -1; ///< position of the borders among the inputs; -1: a row is one document
   int sinks = -1;     ///< position of the sinks among the inputs; -1: none
   DType sinkType = DType::F32;
   bool packed;
 
-  bool hidesBefore() const { return left < queries - 1; }
+  bool hidesBefore() const { return left < (places < 0 ? queries : keys) - 1; }
   bool hidesBehind() const { return right < keys - 1; }
   bool drops() const { return dropout.firstInput >= 0; }
   /// Parameters of the random numbers of sample b, read from the call's inputs.
@@ -55,7 +57,7 @@ struct AttentionShape {
   }
 
   int64_t group() const { return keyHeads == 0 ? 0 : queryHeads / keyHeads; }
-  /// Query i sees the keys [firstKey(i), endKey(i)), of which there may be none.
+  /// A query at place i sees the keys [firstKey(i), endKey(i)), of which there may be none.
   int64_t firstKey(int64_t i) const { return std::clamp<int64_t>(i - left, 0, keys); }
   int64_t endKey(int64_t i) const { return std::clamp<int64_t>(i + right + 1, 0, keys); }
   /// The queries [firstQuery(j), endQuery(j)) see key j.
@@ -66,8 +68,14 @@ struct AttentionShape {
   double visiblePairs() const {
     double pairs = 0;
     for (int64_t i = 0; i < queries; ++i)
-      pairs += static_cast<double>(std::max<int64_t>(0, endKey(i) - firstKey(i)));
+      pairs += static_cast<double>(std::max<int64_t>(0, endKey(likelyPlace(i)) - firstKey(likelyPlace(i))));
     return pairs * static_cast<double>(batch * queryHeads);
+  }
+  /// Places are data. The last queries of all see most: what ranks wait for; with two runs, the first and the
+  /// last keys, as a rank's share is then.
+  int64_t likelyPlace(int64_t query) const {
+    const int64_t run = queries / runs;
+    return places < 0 ? query : query / run + 1 == runs ? query % run + keys - run : query;
   }
   /// For each pair, `depthProducts` products have length depth and `valueProducts` have length valueDepth.
   CallWork work(int depthProducts, int valueProducts) const {
@@ -81,7 +89,8 @@ struct AttentionShape {
 
 /// `o`: type of O, an output of the forward call and an input of the backward
 /// call. `first`: position of the input Q (or QKV). `maskOperand`: number of
-/// the optional mask operand; seed, step and row_base of a dropout follow it, then documents and sinks.
+/// the optional mask operand; seed, step and row_base of a dropout follow it, then documents, places and
+/// sinks.
 AttentionShape readAttention(const LibraryCall &call, size_t first, const TensorDesc &o, size_t maskOperand);
 
 /// Scratch memory of one thread, handed out in aligned pieces.

@@ -52,7 +52,7 @@ public:
   Mesh mesh() const { return arranged ? *arranged : Mesh::ofData(world().size); }
   virtual void arrange(const Mesh &mesh) {
     arranged = mesh;
-    alike = mesh.sizeOf(Mesh::kTensor);
+    alike = mesh.sizeOf(Mesh::kAlike);
   }
   /// The place of this rank among those that train on different rows, and the ranks that speak for all others
   /// with the same rows: those with these places, in their order.

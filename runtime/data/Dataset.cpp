@@ -2,6 +2,7 @@
 #include "kedge/abi/LossNames.h"
 #include "runtime/data/CopiedLabels.h"
 #include "runtime/data/DefaultInputs.h"
+#include "runtime/data/DocumentRows.h"
 #include "runtime/data/Shuffle.h"
 #include "runtime/format/Convert.h"
 #include "runtime/io/MapGuard.h"
@@ -37,6 +38,13 @@ bool takesInput(const Program &program, const std::string &function, const std::
   return found && std::any_of(found->inputs.begin(), found->inputs.end(),
                               [&](const ArenaSlot &slot) { return slot.name == input; });
 }
+
+const TensorDesc *takenBy(const Program &program, const std::string &function, const InputSpec &input) {
+  const Function *found = program.function(function);
+  return found ? inputOf(*found, input) : nullptr;
+}
+
+constexpr const char *kDefault = "default"; // in place of a file
 
 } // namespace
 
@@ -144,10 +152,14 @@ void Dataset::bindTokens(const DataFiles &files) {
     const InputSpec &input =
         entry.name.empty() ? tokenInput(program, flag) : wantedInput(program, entry.name, flag);
     PackedTokens packed{std::make_shared<TokenFile>(entry.file), nullptr, 0};
-    bind(input, openTokens(packed.tokens, input, 0), entry.file);
-    packed.length = input.desc.shape[1];
+    packed.length = input.desc.shape.size() == 2 ? input.desc.shape[1] : 0;
     if (!files.documents.empty())
       packed.documents = std::make_shared<Documents>(files.documents, *packed.tokens);
+    if (hasBuckets(program)) {
+      bindRows(packed, input, entry.file, files);
+      continue;
+    }
+    bind(input, openTokens(packed.tokens, input, 0), entry.file);
     for (const InputSpec &labels : program.inputs) {
       if (!labels.labels || bound(labels))
         continue;
@@ -159,6 +171,27 @@ void Dataset::bindTokens(const DataFiles &files) {
     }
     if (packed.documents)
       bindPacked(packed, files.documents);
+  }
+}
+
+/// Each document is a row.
+void Dataset::bindRows(const PackedTokens &packed, const InputSpec &input, const std::string &file,
+                       const DataFiles &files) {
+  const std::string eval = files.kind == "--data" ? "" : "eval-";
+  if (!packed.documents)
+    fail("--{0}tokens: the program has several lengths of rows, and rows that are cut from a token file are "
+         "all of "
+         "the longest; give --{0}documents, whose documents are rows of their own then",
+         eval);
+  const auto rows = std::make_shared<const DocumentRows>(packed);
+  bind(input, tokensOfRows(rows, input), file);
+  for (const InputSpec &other : program.inputs) {
+    if (bound(other))
+      continue;
+    if (other.labels && other.desc.shape == input.desc.shape)
+      bind(other, labelsOfRows(rows, other, ignoredLabel("--documents"), files.maskPrompt), file);
+    else if (std::unique_ptr<Source> mask = maskOfRows(rows, other))
+      bind(other, std::move(mask), files.documents);
   }
 }
 
@@ -181,7 +214,7 @@ void Dataset::bindDefaults() {
     const std::string_view value = defaultOf(input);
     if (value.empty() || bound(input))
       continue;
-    bind(input, defaultRows(input, rowCount), "default");
+    bind(input, defaultRows(input, rowCount), kDefault);
     defaults += fmt::format("{}'{}' ({})", defaults.empty() ? "" : ", ", input.name, value);
   }
 }
@@ -263,6 +296,8 @@ void Dataset::bind(const InputSpec &input, std::unique_ptr<Source> source, const
 }
 
 int64_t Dataset::sample(int64_t index) const {
+  if (order)
+    return order->at(index);
   const int64_t position = index % rowCount, together = program.options.rowsTogether;
   if (!shuffleSeed)
     return position;
@@ -272,21 +307,69 @@ int64_t Dataset::sample(int64_t index) const {
   return group * together + position % together;
 }
 
+void Dataset::readRow(const Bound &entry, const TensorDesc &taken, int64_t row, char *destination) const {
+  const TensorDesc &desc = entry.input->desc;
+  if (taken.shape == desc.shape)
+    return entry.source->read(row, destination);
+  entry.source->read(row, whole.data());
+  const auto inner = [&](const TensorDesc &of) {
+    return std::span<const int64_t>(of.shape).subspan(entry.input->batched ? 1 : 0);
+  };
+  copyFront(whole.data(), inner(desc), destination, inner(taken), dtypeSize(desc.type));
+}
+
 template <typename RowOf>
 void Dataset::fillRows(Executor &executor, const std::string &function, RowOf &&rowOf) const {
   for (const Bound &entry : sources) {
-    if (!takesInput(program, function, entry.input->name))
+    const TensorDesc *taken = takenBy(program, function, *entry.input);
+    if (!taken)
       continue;
     char *destination = executor.input(function, entry.input->name);
-    const int64_t rows = entry.input->batched ? entry.input->desc.shape[0] : 1;
+    const int64_t rows = entry.input->batched ? taken->shape[0] : 1;
+    const size_t rowBytes = rows == 0 ? 0 : taken->bytes() / static_cast<size_t>(rows);
     for (int64_t i = 0; i < rows; ++i)
-      entry.source->read(entry.input->batched ? rowOf(i) : 0,
-                         destination + static_cast<size_t>(i) * entry.rowBytes);
+      readRow(entry, *taken, entry.input->batched ? rowOf(i) : 0,
+              destination + static_cast<size_t>(i) * rowBytes);
   }
   for (const InputSpec &input : program.inputs)
-    if (!bound(input) && takesInput(program, function, input.name))
-      std::memset(executor.input(function, input.name), 0, input.desc.bytes());
+    if (const TensorDesc *taken = takenBy(program, function, input); taken && !bound(input))
+      std::memset(executor.input(function, input.name), 0, taken->bytes());
   failIfLost();
+}
+
+void Dataset::readLengths(int64_t batch) {
+  const std::string function = program.function("step") ? "step" : "micro";
+  if (!hasBuckets(program))
+    return;
+  for (const char *name : {"step", "micro", "eval"})
+    buckets[name] = bucketsOf(program, name);
+  std::vector<RowSource> all;
+  for (const Bound &entry : sources) {
+    all.push_back({entry.input, entry.source.get(), entry.file != kDefault});
+    whole.resize(std::max(whole.size(), entry.rowBytes));
+  }
+  lengths = std::make_unique<RowLengths>(program, function, all);
+  if (shuffleSeed)
+    order = std::make_unique<LengthOrder>(*lengths,
+                                          LengthOrder::Form{rowCount, program.options.rowsTogether,
+                                                            static_cast<uint64_t>(*shuffleSeed), batch});
+}
+
+BatchLength Dataset::lengthOf(const std::string &function, int64_t first, int64_t count, bool inOrder) const {
+  BatchLength batch{program.function(function)};
+  if (!lengths)
+    return batch;
+  size_t bucket = 0;
+  for (int64_t index = first; index < first + count; ++index) {
+    const RowLength row = lengths->of(inOrder ? index : sample(index));
+    bucket = std::max(bucket, row.bucket);
+    batch.filled += row.places;
+  }
+  batch.function = buckets.at(function)[bucket];
+  batch.rows = count;
+  batch.places = lengths->placesIn(bucket);
+  batch.room = count * batch.places;
+  return batch;
 }
 
 void Dataset::checkIntegers(RowRange rows) const {
@@ -335,7 +418,8 @@ void Dataset::maskLabels(Executor &executor, const std::string &function, int64_
   for (const Bound &entry : sources) {
     if (!entry.input->labels || !entry.input->batched || !takesInput(program, function, entry.input->name))
       continue;
-    const int64_t rows = entry.input->desc.shape[0], elements = entry.input->desc.elements();
+    const int64_t rows = entry.input->desc.shape[0],
+                  elements = takenBy(program, function, *entry.input)->elements();
     char *destination = executor.input(function, entry.input->name);
     for (int64_t i = elements / rows * valid; i < elements; ++i)
       convert(destination + i * static_cast<int64_t>(dtypeSize(entry.input->desc.type)),
@@ -345,7 +429,8 @@ void Dataset::maskLabels(Executor &executor, const std::string &function, int64_
 
 int64_t Dataset::countLabels(Executor &executor, const std::string &function, int64_t valid) const {
   for (const Bound &entry : sources) {
-    const TensorDesc &desc = entry.input->desc;
+    const TensorDesc *taken = takenBy(program, function, *entry.input);
+    const TensorDesc &desc = taken ? *taken : entry.input->desc;
     if (!entry.input->labels || !entry.input->batched || isFloat(desc.type) || !program.options.ignoreIndex ||
         !takesInput(program, function, entry.input->name))
       continue;

@@ -1,6 +1,7 @@
 // All inputs of a program with their data, batch by batch.
 #pragma once
 #include "runtime/data/Documents.h"
+#include "runtime/data/LengthOrder.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/program/Options.h"
 #include "runtime/program/World.h"
@@ -17,6 +18,14 @@ struct DataFiles {
 
 DataFiles trainingFiles(const Options &options);
 DataFiles evaluationFiles(const Options &options);
+
+/// What the rows of a batch take, in a program of several lengths.
+struct BatchLength {
+  const Function *function = nullptr; ///< the smallest that holds them
+  int64_t places = 0;                 ///< of a row in it
+  int64_t rows = 0;                   ///< of the batch
+  int64_t room = 0, filled = 0;       ///< their places, and those that are no padding
+};
 
 /// The input that tokens without a name mean: the only [batch, length] integer input that is not labels.
 /// Throws if there is none, or another. `flag` needs it.
@@ -50,8 +59,16 @@ public:
   /// Permutes the samples anew in each epoch. Without a seed they stay in order.
   void shuffle(std::optional<int64_t> seed) { shuffleSeed = seed; }
 
+  /// For programs of several lengths: reads from the data where rows end. Where rows are shuffled, each
+  /// `batch` of them are about as long as each other. Throws where the data do not tell it.
+  void readLengths(int64_t batch);
+  /// What the rows of all ranks need of `function` together; rows as fill (or, if `inOrder`, fillMasked)
+  /// takes them. Of a program of one length: `function` itself, and no rows.
+  BatchLength lengthOf(const std::string &function, int64_t first, int64_t count, bool inOrder = false) const;
+
   /// Writes these rows of the run into the inputs of `function`: row numbers modulo
-  /// the number of samples, permuted if shuffled. They must be a complete micro-batch.
+  /// the number of samples, permuted if shuffled. They must be a complete micro-batch. What lies behind the
+  /// length that the function takes is left out.
   void fill(Executor &executor, const std::string &function, RowRange rows) const;
 
   /// For evaluation: writes these rows; the rest of the batch repeats the last one (or row 0, if there are
@@ -86,6 +103,8 @@ private:
   };
   void check(const std::string &kind, const std::string &how, bool labelsNeeded);
   void bindTokens(const DataFiles &files);
+  void bindRows(const PackedTokens &packed, const InputSpec &input, const std::string &file,
+                const DataFiles &files);
   void bindDefaults();
   std::unique_ptr<Source> nextTokens(const PackedTokens &packed, const InputSpec &labels,
                                      const DataFiles &files) const;
@@ -94,6 +113,7 @@ private:
   void bind(const InputSpec &input, std::unique_ptr<Source> source, const std::string &file);
   bool bound(const InputSpec &input) const;
   int64_t sample(int64_t index) const;
+  void readRow(const Bound &entry, const TensorDesc &taken, int64_t row, char *destination) const;
   template <typename RowOf>
   void fillRows(Executor &executor, const std::string &function, RowOf &&rowOf) const;
 
@@ -103,6 +123,10 @@ private:
   bool labelled = false, shifted = false;
   std::string defaults, unread;
   std::optional<int64_t> shuffleSeed;
+  std::unique_ptr<RowLengths> lengths; ///< null: rows have one length
+  std::map<std::string, std::vector<const Function *>> buckets;
+  std::unique_ptr<LengthOrder> order; ///< null: that of `shuffleSeed` alone
+  mutable std::vector<char> whole;    ///< a row of which a part is taken
 };
 
 } // namespace kedge::rt

@@ -36,6 +36,13 @@ Documents::Documents(const std::string &path, const TokenFile &tokens) : name(pa
   }
 }
 
+void Documents::expectAnswers() const {
+  if (answers.empty())
+    fail("--mask-prompt: {} tells where documents begin, not where their answers do: expected integers of "
+         "shape [documents, 2]",
+         name);
+}
+
 int64_t Documents::at(int64_t token) const {
   return std::upper_bound(begins.begin(), begins.end(), token) - begins.begin() - 1;
 }

@@ -11,7 +11,9 @@ public:
   /// From an npy file of [documents] or [documents, 2]: first tokens, and first tokens of answers.
   Documents(const std::string &path, const TokenFile &tokens);
 
-  bool hasAnswers() const { return !answers.empty(); }
+  int64_t count() const { return static_cast<int64_t>(begins.size()); }
+  /// Throws for --mask-prompt, where it is not told where answers begin.
+  void expectAnswers() const;
   const std::string &path() const { return name; }
   /// The document that a token belongs to.
   int64_t at(int64_t token) const;

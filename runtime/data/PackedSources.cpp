@@ -109,10 +109,8 @@ public:
 
 std::unique_ptr<Source> packedLabels(const PackedTokens &packed, const InputSpec &labels, int64_t ignored,
                                      bool maskPrompt) {
-  if (maskPrompt && !packed.documents->hasAnswers())
-    fail("--mask-prompt: {} tells where documents begin, not where their answers do: expected integers of "
-         "shape [documents, 2]",
-         packed.documents->path());
+  if (maskPrompt)
+    packed.documents->expectAnswers();
   return std::make_unique<PackedLabels>(packed, labels, ignored, maskPrompt);
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/exec/ThreadPool.h"
 #include "runtime/io/Error.h"
 #include "runtime/platform/Memory.h"
+#include "runtime/program/Buckets.h"
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -51,11 +52,13 @@ nlohmann::ordered_json communicationOf(const Executor &executor, int64_t steps) 
   };
   const bool meshed = !executor.program().options.mesh.empty();
   std::map<std::tuple<std::string, std::string, DType>, Row> rows;
-  for (const char *name : {"step", "micro", "update"}) {
-    const Function *function = executor.program().function(name);
-    for (size_t i = 0; function && i < function->launches.size(); ++i) {
-      const Launch &launch = function->launches[i];
-      const int64_t times = executor.device().timesLaunched(*function, static_cast<int>(i));
+  for (const auto &[name, function] : executor.program().functions) {
+    const std::string_view of = withoutLength(name);
+    if (of != "step" && of != "micro" && of != "update")
+      continue;
+    for (size_t i = 0; i < function.launches.size(); ++i) {
+      const Launch &launch = function.launches[i];
+      const int64_t times = executor.device().timesLaunched(function, static_cast<int>(i));
       std::set<std::tuple<std::string, std::string, DType>> called;
       for (const Traffic &traffic : trafficOf(launch.library, launch.inputs, launch.outputs)) {
         const std::string axis = meshed ? axisOf(launch.attrs) : "";

@@ -27,7 +27,8 @@ public:
         update(program.function("update")) {}
 
   static bool isForward(const Function &function) {
-    return function.name == "step" || function.name == "micro";
+    const std::string_view kind = withoutLength(function.name);
+    return kind == "step" || kind == "micro";
   }
   bool isOfStep(const Function &function) const { return isForward(function) || &function == update; }
   /// To be asked for each launch, in their order.
@@ -111,7 +112,7 @@ std::string waitingText(const std::vector<double> &shares) {
 Profile::Profile(const Program &program, int64_t steps, bool prints) : program(program), prints(prints) {
   size_t launches = 0;
   for (const auto &[name, function] : program.functions) {
-    const bool often = name == "micro";
+    const bool often = withoutLength(name) == "micro";
     launches += function.launches.size() * static_cast<size_t>(often ? program.options.accumulate : 1);
     totals[&function].resize(function.launches.size());
   }

@@ -8,7 +8,8 @@ namespace kedge::rt {
 namespace {
 
 /// In the order that numbers ranks.
-constexpr const char *kAxes[] = {Mesh::kPipeline, Mesh::kReplica, Mesh::kData, Mesh::kExpert, Mesh::kTensor};
+constexpr const char *kAxes[] = {Mesh::kPipeline, Mesh::kReplica, Mesh::kData,
+                                 Mesh::kExpert,   Mesh::kContext, Mesh::kTensor};
 /// More would not fit the numbers of ranks of a launcher.
 constexpr int64_t kMostRanks = 1 << 20;
 

@@ -20,12 +20,14 @@ struct GroupMembers {
 class Mesh {
 public:
   static constexpr const char *kReplica = "replica", *kData = "data", *kExpert = "expert",
-                              *kTensor = "tensor", *kPipeline = "pipeline";
+                              *kContext = "context", *kTensor = "tensor", *kPipeline = "pipeline";
   /// Ranks that differ along these train on different rows; others have the same ones.
   static constexpr const char *kRows = "replica,data,expert";
   /// Those that cut a copy of the state into flat parts; what is cut along `expert` has parts along `data`
   /// alone.
-  static constexpr const char *kParts = "data,expert";
+  static constexpr const char *kParts = "data,expert,context";
+  /// Those along which ranks in a row have the same rows.
+  static constexpr const char *kAlike = "context,tensor";
 
   /// One rank.
   Mesh() = default;
@@ -49,7 +51,7 @@ public:
   Mesh along(const std::string &axes) const;
   /// Tells apart the axes of groups that a rank is in: 0 for those of all ranks, less than kGroups for any.
   unsigned numberOf(const std::string &axes) const;
-  static constexpr unsigned kGroups = 32;
+  static constexpr unsigned kGroups = 64;
   /// No number of a group: that of transfers between two ranks.
   static constexpr unsigned kTransfers = kGroups - 1;
 

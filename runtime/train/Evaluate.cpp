@@ -95,15 +95,16 @@ std::optional<double> Evaluator::loss(const RunProgress &progress) {
       return std::nullopt;
     const RowRange rows = rounds.ownRows(round);
     const int64_t valid = rows.count;
-    data.fillMasked(executor, "eval", rows);
+    const std::string &function = functionFor(rounds, round);
+    data.fillMasked(executor, function, rows);
     if (!lossRows && valid < batch && program.options.ignoreIndex)
-      data.maskLabels(executor, "eval", valid, *program.options.ignoreIndex);
+      data.maskLabels(executor, function, valid, *program.options.ignoreIndex);
     StepPoint point;
     point.step = progress.step;
     point.optimizerSteps = progress.optimizerSteps;
     writer.write(executor, scalars, point);
-    const int64_t weight = lossRows ? 0 : data.countLabels(executor, "eval", valid);
-    run(rows);
+    const int64_t weight = lossRows ? 0 : data.countLabels(executor, function, valid);
+    run(function, rows);
     if (valid == 0 || (!lossRows && !lossSum)) // another stage counts
       continue;
     if (lossRows)
@@ -119,11 +120,21 @@ std::optional<double> Evaluator::loss(const RunProgress &progress) {
   return loss;
 }
 
+/// Of the length that the round's rows need. Metrics read outputs of the longest.
+const std::string &Evaluator::functionFor(const EvaluationRounds &rounds, int64_t round) const {
+  const int64_t first = rounds.rowsOf(round, 0).first;
+  int64_t count = 0;
+  for (int64_t rank = 0; rank < rounds.ranks().size; ++rank)
+    count += rounds.rowsOf(round, rank).count;
+  const BatchLength length = data.lengthOf("eval", first, count, /*inOrder=*/true);
+  return metrics ? program.function("eval")->name : length.function->name;
+}
+
 /// Logits of @predict take a run of their own, behind that of the loss.
-void Evaluator::run(const RowRange &rows) {
+void Evaluator::run(const std::string &evaluates, const RowRange &rows) {
   const char *function = metrics ? metrics->function() : nullptr;
   if (!function) {
-    executor.run("eval");
+    executor.run(evaluates);
     return;
   }
   const bool together = std::strcmp(function, "eval") == 0;

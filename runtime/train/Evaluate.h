@@ -6,6 +6,8 @@
 
 namespace kedge::rt {
 
+class EvaluationRounds;
+
 class Evaluator {
 public:
   /// Throws if the program cannot evaluate, or cannot ignore the missing rows of a last partial batch.
@@ -26,7 +28,8 @@ private:
   struct Sums {
     double loss = 0, items = 0;
   };
-  void run(const RowRange &rows);
+  const std::string &functionFor(const EvaluationRounds &rounds, int64_t round) const;
+  void run(const std::string &evaluates, const RowRange &rows);
   void addRows(int64_t valid, Sums &sums) const;
   void addBatch(int64_t weight, Sums &sums) const;
 

@@ -102,6 +102,10 @@ ordered_json lineJson(const LogLine &line) {
   json["optimizer_steps"] = line.optimizerSteps;
   json["seconds"] = number(line.seconds);
   json[line.countsTokens ? "tokens_per_second" : "samples_per_second"] = number(line.perSecond);
+  if (line.length) {
+    json["length"] = *line.length;
+    json["padding"] = number(line.padding);
+  }
   json["memory_bytes"] = line.memoryBytes;
   return json;
 }
@@ -143,6 +147,10 @@ LogLine lineIn(const ordered_json &json, int64_t step) {
   line.seconds = amountIn(json, "seconds", 0);
   line.countsTokens = json.contains("tokens_per_second");
   line.perSecond = amountIn(json, line.countsTokens ? "tokens_per_second" : "samples_per_second", 0);
+  if (json.contains("length")) {
+    line.length = countIn(json, "length");
+    line.padding = numberIn(json, "padding");
+  }
   line.memoryBytes = static_cast<uint64_t>(countIn(json, "memory_bytes"));
   return line;
 }

@@ -9,6 +9,7 @@
 #include "runtime/platform/Files.h"
 #include "runtime/platform/Folders.h"
 #include "runtime/platform/Process.h"
+#include "runtime/program/Buckets.h"
 #include "runtime/train/BeginRun.h"
 #include "runtime/train/CompletedStep.h"
 #include "runtime/train/CrossRankChecks.h"
@@ -170,6 +171,7 @@ void Session::openData() {
     if (!data)
       data = std::make_unique<Dataset>(program, trainingFiles(options), true);
     data->shuffle(scalars.shuffle);
+    readLengths();
     if (const std::string text = data->aboutInputs(); !text.empty() && world.isFirst())
       say("kedge: note: " + printable(text));
     warnOf(data->aboutLabels());
@@ -179,6 +181,21 @@ void Session::openData() {
   if (!options.evalData.empty() || !options.evalTokens.empty())
     evalData = std::make_unique<Dataset>(program, evaluationFiles(options), options.predict.empty());
   checkSameData(ranks, data ? data->rows() : 0, evalData ? evalData->rows() : 0);
+}
+
+/// A run keeps its order when it goes on with other ranks or batches.
+void Session::readLengths() {
+  if (!hasBuckets(program)) {
+    if (progress.sortedRows != 0 && scalars.shuffle)
+      warnOf("so far rows were sorted by their length, and this program takes rows of one length: some rows "
+             "of this "
+             "epoch come twice, others not at all");
+    progress.sortedRows = 0;
+    return;
+  }
+  if (progress.sortedRows == 0 && scalars.shuffle)
+    progress.sortedRows = rowsInStep(rows, program.options.batch, 1);
+  data->readLengths(std::max<int64_t>(1, progress.sortedRows));
 }
 
 /// Ranks on one machine share its cores, unless the launcher bound them to their own.
@@ -225,6 +242,7 @@ void Session::setStates() {
 }
 
 void Session::makeEvaluator() {
+  evalData->readLengths(/*batch=*/1);
   evaluator = std::make_unique<Evaluator>(*executor, *evalData, scalars);
   std::vector<MetricKind> kinds;
   for (const std::string &name : options.metrics)

@@ -31,6 +31,7 @@ private:
   int64_t stepsOfEpochs();
   void warnOf(const std::string &text) const;
   void openData();
+  void readLengths();
   void resume();
   void prepare(const ReadFiles *read);
   int endBeforeFirstStep(int caught);

@@ -216,6 +216,13 @@ RowRange StepRunner::rowsOf(const RunProgress &progress, int64_t micro) const {
   return rows;
 }
 
+/// Ranks take one function together: that of the longest row that any of them has.
+BatchLength StepRunner::lengthOf(const RunProgress &progress, int64_t micro) const {
+  const CompiledOptions &o = program.options;
+  const int64_t together = rowsInStep(world, o.batch, 1);
+  return data.lengthOf(forward, progress.samples + micro * together, together);
+}
+
 StepPoint StepRunner::pointOf(const RunProgress &progress, int64_t micro) const {
   StepPoint point;
   point.step = progress.step;
@@ -228,8 +235,9 @@ StepPoint StepRunner::pointOf(const RunProgress &progress, int64_t micro) const 
 void StepRunner::fill(const RunProgress &progress, int64_t micro) {
   const RowRange rows = rowsOf(progress, micro);
   try {
+    length = lengthOf(progress, micro);
     if (stagedRow != rows.first)
-      data.fill(executor, forward, rows);
+      data.fill(executor, length.function->name, rows);
   } catch (const LostFile &lost) {
     if (micro == 0)
       throw StepNotBegun(lost.what());
@@ -244,7 +252,7 @@ void StepRunner::readAhead(const RunProgress &progress, int64_t micro) {
     return;
   const RowRange next = rowsOf(progress, micro + 1);
   try {
-    data.fill(executor, forward, next);
+    data.fill(executor, lengthOf(progress, micro + 1).function->name, next);
     stagedRow = next.first;
   } catch (const RuntimeError &) {
     stagedRow.reset();
@@ -263,7 +271,7 @@ void StepRunner::runMicro(const RunProgress &progress, int64_t micro, Sums &sums
   observer.itemCount = program.options.itemsPerBatch;
   if (watcher && watcher->wants(progress.step) && (forward == "step" || watcher->seesEveryLaunch()))
     observer.watcher = watcher;
-  sums.finite &= executor.run(forward, &observer);
+  sums.finite &= executor.run(length.function->name, &observer);
   observer.readLoss();
   addExperts(micro);
   if (loss && !sums.lossOverflow && !std::isfinite(observer.lossSum))
@@ -273,6 +281,11 @@ void StepRunner::runMicro(const RunProgress &progress, int64_t micro, Sums &sums
   if (whenNonFinite == NonFiniteStep::Scales && loss && !std::isfinite(observer.lossSum))
     refuseData(progress, micro);
   readAhead(progress, micro);
+  if (sums.length.places < length.places)
+    sums.length.function = length.function, sums.length.places = length.places;
+  sums.length.rows += length.rows;
+  sums.length.room += length.room;
+  sums.length.filled += length.filled;
   sums.loss += observer.lossSum;
   add(sums.metrics, observer.metricSums);
   const Communicator *ranks = executor.communicator();
@@ -324,6 +337,7 @@ StepResult StepRunner::run(const RunProgress &progress) {
   result.items = sums.items;
   setMetrics(sums, result);
   result.experts = experts;
+  result.length = sums.length;
   result.signal = sums.signal;
   if (Communicator *ranks = executor.communicator(); ranks && !loss)
     result.signal = static_cast<int>(maxOverRanks(ranks, caughtSignal()));

@@ -30,6 +30,7 @@ struct StepResult {
   LossTerms terms;     ///< the same
   std::shared_ptr<const std::vector<ExpertCounts>> experts; ///< until the next step; null: not counted
   std::optional<double> gradNorm;                           ///< the norm before clipping
+  BatchLength length;                  ///< of all micro-batches; no rows in a program of one length
   bool skipped = false;                ///< loss or gradients were not finite, so nothing was updated
   std::optional<int64_t> lossOverflow; ///< the first micro-batch whose loss was not finite; all ranks agree
   int signal = 0;                      ///< signal that some rank had received when ranks agreed on the loss
@@ -90,11 +91,13 @@ private:
     std::optional<int64_t> lossOverflow;
     double loss = 0, items = 0;
     StepMetricSums metrics{};
+    BatchLength length;
     int signal = 0;
     bool finite = true;
   };
   void runMicro(const RunProgress &progress, int64_t micro, Sums &sums);
   void fill(const RunProgress &progress, int64_t micro);
+  BatchLength lengthOf(const RunProgress &progress, int64_t micro) const;
   void readAhead(const RunProgress &progress, int64_t micro);
   void runUpdate(const RunProgress &progress, Sums &sums);
   void refuseData(const RunProgress &progress, int64_t micro);
@@ -130,6 +133,7 @@ private:
   GradientWatch *watcher = nullptr;
   const StepParts *parts = nullptr; ///< not null: updates are left out
   std::string forward;              ///< "step" or "micro"
+  BatchLength length;               ///< of the latest micro-batch
   const ResultSlot *loss, *items, *gradNorm;
   StepMetricSlots metrics{};
   LossTerms terms; ///< their names

@@ -54,9 +54,10 @@ std::optional<NonFinite> StepRunner::findInLoss(const RunProgress &progress, int
   if (!runsAgain())
     return std::nullopt;
   stagedRow.reset();
-  data.fill(executor, forward, rowsOf(progress, micro));
+  length = lengthOf(progress, micro);
+  data.fill(executor, length.function->name, rowsOf(progress, micro));
   writer.write(executor, scalars, pointOf(progress, micro));
-  std::optional<NonFinite> found = executor.firstNonFinite(forward, program.function(forward)->lossReady);
+  std::optional<NonFinite> found = executor.firstNonFinite(length.function->name, length.function->lossReady);
   nameData(found, rowsOf(progress, micro));
   return found;
 }
@@ -90,14 +91,15 @@ NonFiniteGradients StepRunner::findAgain(const RunProgress &progress) {
     kept->launch += launches;
   };
   for (int64_t micro = 0; micro < program.options.accumulate; ++micro) {
-    data.fill(executor, forward, rowsOf(progress, micro));
+    length = lengthOf(progress, micro);
+    data.fill(executor, length.function->name, rowsOf(progress, micro));
     writer.write(executor, scalars, pointOf(progress, micro));
-    NonFiniteGradients found = executor.nonFiniteGradients(forward);
+    NonFiniteGradients found = executor.nonFiniteGradients(length.function->name);
     if (!first.value)
       nameData(found.value, rowsOf(progress, micro));
     take(first.value, found.value);
     take(first.gradient, found.gradient);
-    launches += static_cast<int>(program.function(forward)->launches.size());
+    launches += static_cast<int>(length.function->launches.size());
   }
   if (const Function *update = program.function("update"); update && forward == "micro")
     take(first.gradient, executor.nonFiniteGradient(*update, -1));

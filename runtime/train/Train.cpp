@@ -24,6 +24,16 @@ void printEvaluation(double loss, const std::vector<MetricValue> &metrics) {
     std::puts(fmt::format("eval {} {}", metricName(metric.kind), metric.value).c_str());
 }
 
+/// Of rows of several lengths, tokens are those that are no padding.
+void noteLength(LogLine &line, const BatchLength &length) {
+  if (length.rows == 0)
+    return;
+  line.length = length.places;
+  line.padding = 1 - static_cast<double>(length.filled) / static_cast<double>(length.room);
+  if (line.countsTokens)
+    line.perSecond = static_cast<double>(length.filled) / std::max(line.seconds, 1e-9);
+}
+
 } // namespace
 
 LogLine Session::runStep(StepRunner &runner) {
@@ -56,6 +66,7 @@ LogLine Session::runStep(StepRunner &runner) {
   const auto stepRows = static_cast<double>(rowsInStep(rows, compiled.batch, compiled.accumulate));
   line.countsTokens = compiled.tokensPerRow > 1;
   line.perSecond = stepRows * compiled.tokensPerRow / std::max(taken.count(), 1e-9);
+  noteLength(line, step.result.length);
   line.memoryBytes = program.arenaBytes + executor->device().extraWorkspaceBytes();
   gradients->finishStep(line.step, step.result.items);
   return line;

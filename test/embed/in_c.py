@@ -1,7 +1,8 @@
 """Trains a golden model by --emit c and by the program for this processor: in_c.py GOLDEN_FOLDER OUT [--lax] [OPTION VALUE OF COMPILE...].
 
 The C file is compiled as -std=c11 -Wall -Wextra -Werror, loaded, and given the same rows and rates. Losses, gradient norms and weights are equal to
-the bit; with --lax, for models that the processor sums in another order, losses within 1e-5 and norms of weights within 1e-3 (a key's bias has no gradient but rounding).
+the bit; with --lax, for models that the processor sums in another order, losses within 1e-5, norms of weights within
+1e-3 and of vectors within 1e-2 (a key's bias, and one before a normalization, have no gradient but rounding).
 """
 import ctypes
 import json
@@ -49,10 +50,10 @@ def by_program(folder, trace, out):
 
 
 class InC:
-    def __init__(self, folder, trace, out):
+    def __init__(self, folder, trace, out, flags=("-O1",)):
         source, library = out / "learner.c", out / "learner.so"
         subprocess.run(["kedge", "compile", folder / "model.onnx", *trace["compile"], "--emit", "c", "-o", source], check=True)
-        subprocess.run(["cc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-shared", "-fPIC", source, "-o", library, "-lm"],
+        subprocess.run(["cc", "-std=c11", *flags, "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-shared", "-fPIC", source, "-o", library, "-lm"],
                        check=True)
         self.header = (out / "learner.h").read_text()
         self.library = ctypes.CDLL(str(library.resolve()))
@@ -78,8 +79,14 @@ class InC:
                 r"#define \w+ \(\((\w+) \*\)\(void \*\)\(learner_arena \+ (\d+)\)\) /\* (.*), \[([\d, ]*)\](.*) \*/", self.header):
             count = math.prod(int(size) for size in shape.split(", ") if size)
             if "transposed" not in rest:
-                found[name] = memory[int(offset):int(offset) + count * ctypes.sizeof(TYPES[kind])]
+                found[name] = memory[int(offset):int(offset) + count * ctypes.sizeof(TYPES[kind])], shape.count(",") == 0
         return found
+
+
+def trace_of(folder):
+    """Of a golden model, or of one in ../shared, which has several: that with AdamW."""
+    trace = json.loads((folder / "trace.json").read_text())
+    return {**trace, **(trace["runs"].get("adamw") or next(iter(trace["runs"].values())))} if "runs" in trace else trace
 
 
 def option(words, flag, default):
@@ -101,7 +108,7 @@ def main():
     folder, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     given, lax = [word for word in sys.argv[3:] if word != "--lax"], "--lax" in sys.argv
     out.mkdir(parents=True, exist_ok=True)
-    trace = json.loads((folder / "trace.json").read_text())
+    trace = trace_of(folder)
     trace["compile"] = replaced(trace["compile"], given)
     log, weights = by_program(folder, trace, out)
     learner, arrays = InC(folder, trace, out), {name: array_of(folder / file) for name, file in trace["data"].items()}
@@ -118,15 +125,16 @@ def main():
         close(f"loss of step {line['step']}", result.loss, line["loss"], lax)
         close(f"gradient norm of step {line['step']}", result.grad_norm, line["grad_norm"], lax)
     compared = 0
-    for name, found in learner.tensors().items():
+    for name, (found, is_vector) in learner.tensors().items():
         if name in weights and len(weights[name]) == len(found):
             compared += 1
             if found != weights[name]:
                 assert lax, f"{name} differs"
                 numbers = [struct.unpack(f"<{len(values) // 4}f", values) for values in (found, weights[name])]
                 norm, wanted = (math.sqrt(sum(value * value for value in values)) for values in numbers)
-                assert abs(norm - wanted) <= 1e-3 * max(wanted, 1e-3), f"norm of {name}: {norm} in C, {wanted} by the program"
+                assert abs(norm - wanted) <= (1e-2 if is_vector else 1e-3) * max(wanted, 1e-3), f"norm of {name}: {norm} in C, {wanted} by the program"
     print(f"{folder.name}: {len(log)} steps and {compared} tensors {'close to those' if lax else 'to the bit those'} of the program")
 
 
-main()
+if __name__ == "__main__":
+    main()

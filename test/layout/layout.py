@@ -46,6 +46,7 @@ ALLOWED = {
     "Export/Onnx": LANGUAGE + ["Model", "Interpret", "Export/Template"],
     "Export/Plan": LANGUAGE + ["Analysis"],
     "Export/C": LANGUAGE + RUNTIME_FACTS,
+    "Export/Web": LANGUAGE + RUNTIME_FACTS + ["Export/C"],
     "Export/Program": LANGUAGE + ["Interpret", "abi", "runtime/format"],
     "Link": ["Support"],
     "passes/Base": ["Support", "runtime/io"],

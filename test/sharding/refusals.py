@@ -60,7 +60,7 @@ UNREAD = {
 MESHES = {
     ("--tensor", "3", "--ranks", "4"): "--tensor 3 --ranks 4: 3 does not divide 4 ranks; sizes that do are 1, 2, 4",
     ("--mesh", "tensor=2", "--ranks", "3"): "--mesh tensor=2 --ranks 3: 2 does not divide 3 ranks; sizes that do are 1, 3",
-    ("--mesh", "context=2"): "--mesh context=2: 'context' is no axis of a mesh; the axes are pipeline, replica, data, expert, tensor",
+    ("--mesh", "rows=2"): "--mesh rows=2: 'rows' is no axis of a mesh; the axes are pipeline, replica, data, expert, context, tensor",
     ("--mesh", "tensor=2", "--shard", "gate=tensor:0"): "MODEL: --shard gate=tensor:0: no parameter has such a name",
     ("--mesh", "tensor=2", "--shard", "up.w=tensor:2"): "MODEL: 'up.w': --shard up.w=tensor:2: 'up.w' has 2 dimensions, the first is 0",
     ("--mesh", "tensor=2", "--shard", "up.w=data:0"): "--shard 'up.w=data:0': expected REGEX=tensor:DIM with a dimension from 0",

@@ -78,9 +78,8 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
       .add_option(
           "--mesh",
           "AXIS=N,...: how the ranks are arranged: replica (whole copies of the state), data (what --zero "
-          "cuts), expert (as data, but each has experts of its own), tensor (dimensions of single tensors), "
-          "or "
-          "pipeline (stages of the model)")
+          "cuts), expert (as data, but each has experts of its own), context (positions of the same rows), "
+          "tensor (dimensions of single tensors), or pipeline (stages of the model)")
       ->group("Ranks");
   command.add_option("--tensor", "N: short for an axis tensor=N of --mesh")->group("Ranks");
   flags.onOff("--sequence-parallel", o.layouts.sequenceParallel,
@@ -230,6 +229,29 @@ static void checkExpertAxis(const CLI::App &command, const CompileOptions &o) {
     fail("{}: {}", meshFlagsOf(command), why);
 }
 
+/// What has not been shown to be right along `context` says so.
+static void checkContextAxis(const CLI::App &command, const CompileOptions &o) {
+  if (o.model.meshOfRanks().sizeOf(rt::Mesh::kContext) == 1)
+    return;
+  const rt::Mesh mesh = o.model.meshOfRanks();
+  const struct {
+    bool given;
+    std::string what;
+    const char *instead;
+  } others[] = {
+      {o.onGpu(), "--target " + o.machine.target, "expected cpu"},
+      {o.isPipelined(), "an axis 'pipeline'", "give context with replica and data"},
+      {mesh.sizeOf(rt::Mesh::kTensor) > 1, "an axis 'tensor'", "give context with replica and data"},
+      {mesh.sizeOf(rt::Mesh::kExpert) > 1, "an axis 'expert'", "give context with replica and data"},
+      {o.model.documents, "--documents", "leave it out"},
+      {o.isFloat8(), "--precision fp8", "expected fp32, bf16 or fp16"},
+      {o.loss.kind.rowsTogether() != 1, "a loss of several rows together", "expected a loss of each row"},
+      {o.sameBits > 0 || isGiven(command, "--same-bits"), "--same-bits", "leave it out"}};
+  for (const auto &[given, what, instead] : others)
+    if (given)
+      fail("{}: {} is not available yet with an axis 'context'; {}", meshFlagsOf(command), what, instead);
+}
+
 /// What the command line and the file say of layouts, each by itself.
 static void resolveLayouts(const CLI::App &command, CompileOptions &o) {
   const bool meshed =
@@ -261,6 +283,7 @@ void resolveMesh(const CLI::App &command, CompileOptions &o) {
   resolveLayouts(command, o);
   checkTensorAxis(command, o);
   checkExpertAxis(command, o);
+  checkContextAxis(command, o);
   checkPipeline(command, o);
   resolveParts(command, o);
 }

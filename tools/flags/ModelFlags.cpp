@@ -1,30 +1,12 @@
 #include "tools/flags/ModelFlags.h"
 #include "lib/Support/Error.h"
 #include "tools/flags/Flags.h"
+#include "tools/flags/ShapeFlags.h"
 #include <charconv>
 #include <filesystem>
 #include <fmt/ranges.h>
 
 namespace kedge::tool {
-
-std::pair<std::string, std::vector<int64_t>> parseShape(const std::string &text) {
-  size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0)
-    fail("--shape {}: expected INPUT=8x1024", text);
-  std::vector<int64_t> dims;
-  for (size_t at = equals + 1; at < text.size();) {
-    int64_t dim = -1;
-    auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), dim);
-    at = end - text.data();
-    bool separated = at == text.size() || (text[at] == 'x' && at + 1 < text.size());
-    if (error != std::errc() || dim < 0 || !separated)
-      fail("--shape {}: '{}' is no shape; expected sizes joined by x, as in INPUT=8x1024", text,
-           text.substr(equals + 1));
-    dims.push_back(dim);
-    ++at;
-  }
-  return {text.substr(0, equals), std::move(dims)};
-}
 
 static std::pair<std::string, std::string> parseValue(const std::string &text) {
   const size_t equals = text.rfind('=');
@@ -60,12 +42,10 @@ void addModelOptions(CLI::App &command, ModelOptions &options) {
   command.add_option("MODEL", options.model, "the ONNX file")->required();
   command
       .add_option_function<std::vector<std::string>>(
-          "--shape",
-          [&options](const std::vector<std::string> &texts) {
-            for (const std::string &text : texts)
-              options.shapes.insert_or_assign(parseShape(text).first, parseShape(text).second);
-          },
-          "INPUT=8x1024 ...: shape of an input, per rank and micro-batch; one for each input")
+          "--shape", [&options](const std::vector<std::string> &texts) { parseShapes(texts, options); },
+          "INPUT=8x1024 ...: shape of an input, per rank and micro-batch; one for each input. Sizes in {}, "
+          "as "
+          "in INPUT=8x{128,512}, are buckets of one program: each step takes the smallest that its rows need")
       ->group(group)
       ->allow_extra_args(false);
   command

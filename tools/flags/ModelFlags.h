@@ -10,9 +10,6 @@ using driver::ModelOptions;
 /// Adds MODEL and all options above to a subcommand.
 void addModelOptions(CLI::App &command, ModelOptions &options);
 
-/// "input_ids=8x1024" -> name and sizes; nothing behind '=' is a scalar. Throws kedge::Error.
-std::pair<std::string, std::vector<int64_t>> parseShape(const std::string &text);
-
 /// The words of a command line, with `--shape a=1x2 b=3` as `--shape a=1x2 --shape b=3`: the model's file may
 /// stand behind. `--train-mode REGEX` becomes `--train-mode=REGEX`, unless the word is a file.
 std::vector<std::string> repeatShape(int argc, char **argv);

@@ -6,12 +6,14 @@
 #include "driver/joint/Joint.h"
 #include "driver/options/ProgramOptions.h"
 #include "driver/plan/Report.h"
+#include "driver/program/Buckets.h"
 #include "driver/program/KernelLevels.h"
 #include "driver/program/PlansByWorld.h"
 #include "driver/program/ProgramBuilder.h"
 #include "driver/program/StageTexts.h"
 #include "lib/Link/Link.h"
 #include "lib/Link/OtherMachines.h"
+#include "lib/Link/WebModule.h"
 #include "lib/Support/Error.h"
 #include "lib/Support/Reporter.h"
 #include "passes/Lower/Codegen/KernelCache.h"
@@ -99,34 +101,48 @@ void checkText(const CompileOptions &options) {
 
 /// The word that names in the file begin with.
 std::string checkC(const CompileOptions &options) {
+  const char *emit = wordOf(options.output.emit);
+  const bool isWeb = options.output.emit == Emit::Web;
   if (options.onGpu())
-    fail("--emit c is for processors, found --target {}; leave it out", options.machine.target);
+    fail("--emit {} is for processors, found --target {}; leave it out", emit, options.machine.target);
   if (options.model.ranks != std::vector<int64_t>{1})
-    fail("--emit c: it learns in one process, found --ranks {}; leave it out",
+    fail("--emit {}: it learns in one process, found --ranks {}; leave it out", emit,
          fmt::join(options.model.ranks, ","));
   if (!options.machine.cpus.empty())
-    fail("--emit c is for all processors, found --cpu {}; leave it out",
+    fail("--emit {} is for {}, found --cpu {}; leave it out", emit,
+         isWeb ? "WebAssembly with vectors of 128 bits" : "all processors",
          fmt::join(options.machine.cpus, ","));
   const std::filesystem::path path = options.output.path;
   const std::string name = path.stem().string();
   const bool isWord =
       !name.empty() && !isdigit(static_cast<unsigned char>(name[0])) &&
       std::all_of(name.begin(), name.end(), [](unsigned char c) { return isalnum(c) || c == '_'; });
-  if (path.extension() != ".c" || !isWord)
-    fail("-o {}: expected NAME.c, where NAME is a word in C: names in the file begin with it",
-         options.output.path);
+  if (path.extension() != (isWeb ? "" : ".c") || !isWord)
+    fail("-o {}: expected {}, where NAME is a word in C: names in the file begin with it",
+         options.output.path, isWeb ? "DIR/NAME" : "NAME.c");
+  if (isWeb)
+    link::checkWebTools();
   return name;
 }
 
 void writeC(Compilation &compilation, const CompileOptions &options, const std::string &name) {
-  const exporter::CFiles files = ProgramBuilder(compilation, options, nullptr).inC(name);
-  writeText(std::filesystem::path(options.output.path).replace_extension(".h").string(), files.header);
+  ProgramBuilder program(compilation, options, nullptr);
+  const std::filesystem::path path = options.output.path;
+  if (options.output.emit == Emit::Web) {
+    for (const auto &[file, text] : program.forWeb(name))
+      writeText((path.parent_path() / file).string(), text);
+    return;
+  }
+  const exporter::CFiles files = program.inC(name);
+  writeText(std::filesystem::path(path).replace_extension(".h").string(), files.header);
   writeText(options.output.path, files.source);
 }
 
 int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
   checkText(options);
-  const bool isC = options.output.emit == Emit::C;
+  if (!options.model.buckets.empty())
+    bucketsOf(options); // refuses what they cannot be yet
+  const bool isC = isInC(options.output.emit);
   if (options.joint.on) {
     const JointAnswer answer = planJointly(options);
     reporter().sayTogether(jointText(answer.report, options.joint.explains), {});
@@ -140,7 +156,10 @@ int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
   const bool object = options.output.emit == Emit::Obj, library = isLibrary(options.output.emit);
   if ((options.output.emit == Emit::Exe || isC || object || library) && options.output.path.empty() &&
       !options.output.printPipeline)
-    fail("compile needs -o {}", object ? "FILE.o" : isC ? "NAME.c" : library ? "DIR/NAME" : "PROGRAM");
+    fail("compile needs -o {}", object                                        ? "FILE.o"
+                                : library || options.output.emit == Emit::Web ? "DIR/NAME"
+                                : isC                                         ? "NAME.c"
+                                                                              : "PROGRAM");
   checkProcessors(options);
   checkLibc(options);
   const std::string word = isC && !options.output.printPipeline ? checkC(options) : "";
@@ -159,6 +178,8 @@ int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
   checkFolder("--depfile", options.output.depfile);
   if (!options.output.depfile.empty() && options.output.path.empty())
     fail("--depfile is of the file that -o names: give -o");
+  if (!options.model.buckets.empty())
+    return compileBuckets(options, cache);
   if (options.isPipelined() && !options.output.printPipeline && options.resumedFrom.empty() &&
       !isProgram(options.output.emit))
     return output(options, textsOfStages(options, cache.files())), 0;

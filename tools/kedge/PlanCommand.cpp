@@ -4,6 +4,7 @@
 #include "driver/Remedies.h"
 #include "driver/joint/Joint.h"
 #include "driver/options/ProgramOptions.h"
+#include "driver/plan/BucketPlan.h"
 #include "driver/plan/Compare.h"
 #include "driver/plan/MaxBatch.h"
 #include "driver/plan/PipelinePlan.h"
@@ -155,6 +156,28 @@ int runPipelinePlan(const CompileOptions &options, const LargestSize &found,
   return show(report, plan.compilation(), plan.options(), stored, joint);
 }
 
+/// A plan of each length, and the arena of all.
+int runBucketPlan(const CompileOptions &options) {
+  checkPrecisions(options);
+  std::vector<BucketOptions> buckets = bucketsOf(options);
+  BucketPlan plans(options);
+  std::unique_ptr<Compilation> longest;
+  for (BucketOptions &bucket : buckets) {
+    plans.takeFromLongest(bucket.options);
+    auto compilation = std::make_unique<Compilation>(bucket.options);
+    plan(*compilation, bucket.options);
+    if (!plans.add(bucket, *compilation))
+      return 2;
+    if (!longest)
+      longest = std::move(compilation);
+  }
+  const nlohmann::json report = plans.report();
+  reporter().answer(options.plan.json
+                        ? report.dump(2) + "\n"
+                        : rt::printable(exporter::planText(report, longest->module())) + bucketText(report));
+  return 0;
+}
+
 int runPlan(const LargestSize &found, const Joint &joint = {}) {
   const CompileOptions options = withChosenSchedule(found.options);
   checkPrecisions(options);
@@ -279,6 +302,8 @@ void addPlanCommand(CLI::App &app, int &exitCode) {
       fail("--max-added-time bounds what --max-batch looks for; give --max-batch INPUT with it");
     if (!options->plan.maxBatchInput.empty() && !options->plan.maxSeqInput.empty())
       fail("--max-batch, --max-seq: not available together; give one of them");
+    if (!options->model.buckets.empty())
+      return void(exitCode = runBucketPlan(*options));
     if (options->joint.on)
       return void(exitCode = runJointly(*options));
     if (grows)

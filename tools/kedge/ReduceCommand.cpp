@@ -3,7 +3,7 @@
 #include "lib/Support/Error.h"
 #include "lib/Support/Reporter.h"
 #include "runtime/io/SameFile.h"
-#include "tools/flags/ModelFlags.h"
+#include "tools/flags/ShapeFlags.h"
 #include "tools/kedge/Commands.h"
 
 namespace kedge::tool {

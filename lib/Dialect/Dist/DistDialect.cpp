@@ -1,5 +1,6 @@
 #include "kedge/Dialect/Dist/DistDialect.h"
 #include "kedge/Dialect/Dist/CollectiveOps.h"
+#include "kedge/Dialect/Dist/ContextAxis.h"
 #include "kedge/Dialect/Dist/Cut.h"
 #include "kedge/Dialect/Dist/ExpertAxis.h"
 #include "kedge/Dialect/Dist/RoutingOps.h"
@@ -201,9 +202,16 @@ static RankGroup groupAlong(Operation *op, ArrayRef<StringRef> axes) {
   return {StringAttr::get(op->getContext(), joined), mesh.sizeOf(joined)};
 }
 
-RankGroup kedge::dist::dataGroup(Operation *op) { return groupAlong(op, {dataAxis, expertAxis}); }
+RankGroup kedge::dist::dataGroup(Operation *op) {
+  return groupAlong(op, {dataAxis, expertAxis, contextAxis});
+}
 RankGroup kedge::dist::replicaGroup(Operation *op) { return groupAlong(op, {replicaAxis}); }
 RankGroup kedge::dist::rowGroup(Operation *op) { return groupAlong(op, {replicaAxis, dataAxis, expertAxis}); }
+
+RankGroup kedge::dist::contextGroup(Operation *op) { return groupAlong(op, {contextAxis}); }
+RankGroup kedge::dist::gradientGroup(Operation *op) {
+  return groupAlong(op, {replicaAxis, dataAxis, expertAxis, contextAxis});
+}
 
 RankGroup kedge::dist::expertGroup(Operation *op) { return groupAlong(op, {expertAxis}); }
 

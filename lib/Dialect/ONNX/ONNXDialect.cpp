@@ -5,6 +5,7 @@
 #include "kedge/Dialect/ONNX/Movement/MovementOps.h"
 #include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
+#include "lib/Dialect/ONNX/Positions.h"
 #include "lib/Dialect/ONNX/Sharding.h"
 
 using namespace mlir;
@@ -27,4 +28,5 @@ void ONNXDialect::initialize() {
   registerNeuralNetworkOps();
   registerCompositeOps();
   registerShardings(getContext());
+  registerPositions(getContext());
 }

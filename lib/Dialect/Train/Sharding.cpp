@@ -98,6 +98,8 @@ struct AttentionSharding : ShardingOpInterface::ExternalModel<AttentionSharding,
       rule.operands.push_back(maskDims(attention.getMask(), attention.getLSE()));
     if (attention.getDocuments())
       rule.operands.push_back(wholeDims(attention.getDocuments()));
+    if (attention.getPlaces())
+      rule.operands.push_back(wholeDims(attention.getPlaces()));
     if (attention.getSinks())
       rule.operands.push_back({0});
     rule.results = {headDims(attention.getOLayout()), {kWhole, 0, kWhole}};
@@ -149,6 +151,8 @@ struct AttentionGradSharding : ShardingOpInterface::ExternalModel<AttentionGradS
       rule.operands.push_back(maskDims(grad.getMask(), grad.getLSE()));
     if (grad.getDocuments())
       rule.operands.push_back(wholeDims(grad.getDocuments()));
+    if (grad.getPlaces())
+      rule.operands.push_back(wholeDims(grad.getPlaces()));
     rule.results = {q, k, v};
     return rule;
   }

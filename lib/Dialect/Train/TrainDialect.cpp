@@ -14,6 +14,7 @@
 #include "kedge/Dialect/Train/Quantized/Float8Ops.h"
 #include "kedge/Dialect/Train/Quantized/QuantizedOps.h"
 #include "kedge/Dialect/Train/StateOps.h"
+#include "lib/Dialect/Train/Positions.h"
 #include "lib/Dialect/Train/Sharding.h"
 #include "lib/Support/TensorLimits.h"
 #include "mlir/IR/Builders.h"
@@ -96,6 +97,7 @@ void TrainDialect::initialize() {
   registerMovementGradientOps();
   registerOnnxOptimizerOps();
   registerShardings(getContext());
+  registerPositions(getContext());
 }
 
 RankedTensorType StateOp::wholeType() {

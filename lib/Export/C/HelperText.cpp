@@ -1,44 +1,57 @@
 // Functions in C11 that calls of library kernels become calls of.
+#include "lib/Export/C/ConvolutionText.h"
 #include "lib/Export/C/LibraryText.h"
+#include <fmt/format.h>
 
 namespace kedge::exporter {
 namespace {
 
+constexpr char kFma[] =
+    R"(/* a b + c, rounded once as on processors with fused multiply-adds; without them -D'KEDGE_FMA(a,b,c)=((a)*(b)+(c))' is quick. */
+#ifndef KEDGE_FMA
+#define KEDGE_FMA fmaf
+#endif
+)";
+
 /// The order of a sum of products: blocks of even length, and chains of 64 in a block (runtime/cpu/gemm).
-constexpr char kDot[] =
-    R"(/* Adds to a sum of products, whose terms come in blocks, in each of them in chains of 64. */
-struct kedge_sum {
-  int64_t block, at; /* terms of a block; terms so far */
-  float begin, value, partial, chain;
-  int inChain, hasPartial, keeps;
-};
-static inline struct kedge_sum kedge_sum_of(int64_t block, int keeps, float begin) {
-  struct kedge_sum s = {block, 0, begin, 0, 0, 0, 0, 0, keeps};
-  return s;
-}
-static inline void kedge_end_block(struct kedge_sum *s) {
-  float sum = s->hasPartial ? s->chain + s->partial : s->chain;
-  if (s->at > s->block)
-    sum = s->value + sum;
-  else if (s->keeps)
-    sum = sum + s->begin;
-  s->value = sum, s->chain = 0, s->inChain = 0, s->hasPartial = 0;
-}
-static inline void kedge_add(struct kedge_sum *s, float a, float b) {
-  if (s->at && s->at % s->block == 0)
-    kedge_end_block(s);
-  else if (s->inChain == 64) {
-    s->partial = s->hasPartial ? s->partial + s->chain : s->chain;
-    s->chain = 0, s->inChain = 0, s->hasPartial = 1;
+constexpr char kSums[] =
+    R"(/* Factors of a block of terms: of 8 columns side by side, and where those of a row lie. */
+static float kedge_panel[KEDGE_BLOCK][8];
+static ptrdiff_t kedge_at[KEDGE_BLOCK];
+#define KEDGE_SUMS(ROWS) \
+  static void kedge_sums_of_##ROWS(const float *a, int64_t a_row, int64_t terms, float sums[ROWS][8]) { \
+    for (int64_t begin = 0; begin < terms; begin += 64) { \
+      const int64_t end = terms - begin > 64 ? begin + 64 : terms; \
+      float chain[ROWS][8] = {{0}}; \
+      for (int64_t q = begin; q < end; ++q) \
+        for (int r = 0; r < ROWS; ++r) { \
+          const float factor = a[r * a_row + kedge_at[q]]; \
+          for (int c = 0; c < 8; ++c) \
+            chain[r][c] = KEDGE_FMA(factor, kedge_panel[q][c], chain[r][c]); \
+        } \
+      for (int r = 0; r < ROWS; ++r) \
+        for (int c = 0; c < 8; ++c) \
+          sums[r][c] = begin ? sums[r][c] + chain[r][c] : chain[r][c]; \
+    } \
   }
-  s->chain = fmaf(a, b, s->chain);
-  ++s->inChain, ++s->at;
-}
-static inline float kedge_total(struct kedge_sum *s) {
-  if (s->at == 0)
-    return s->keeps ? s->begin : 0;
-  kedge_end_block(s);
-  return s->value;
+KEDGE_SUMS(4)
+KEDGE_SUMS(1)
+/* Up to 8 columns of y, which lie side by side: the sums over a block, added to what is there. */
+static void kedge_columns(const float *a, int64_t a_row, int64_t rows, int64_t terms, float *y, int64_t y_row, int columns,
+                          int adds) {
+  float sums[4][8];
+  for (int64_t i = 0, count; i < rows; i += count) {
+    count = rows - i < 4 ? 1 : 4;
+    if (count == 4)
+      kedge_sums_of_4(a + i * a_row, a_row, terms, sums);
+    else
+      kedge_sums_of_1(a + i * a_row, a_row, terms, sums);
+    for (int64_t r = 0; r < count; ++r)
+      for (int c = 0; c < columns; ++c) {
+        float *to = y + (i + r) * y_row + c;
+        *to = adds ? *to + sums[r][c] : sums[r][c];
+      }
+  }
 }
 )";
 
@@ -50,43 +63,31 @@ struct kedge_matmul {
   int has_c, is_bias; /* is_bias: c is a row that sums begin with */
 };
 static void kedge_matmul(const struct kedge_matmul *p, const float *a, const float *b, const float *c, float *y) {
-  for (int64_t i = 0; i < p->m; ++i)
+  for (int64_t i = 0; i < p->m && (p->is_bias || p->k == 0); ++i)
+    for (int64_t j = 0; j < p->n; ++j)
+      y[i * p->n + j] = p->is_bias ? c[j] : 0;
+  for (int64_t begin = 0; begin < p->k; begin += p->block) {
+    const int64_t terms = p->k - begin < p->block ? p->k - begin : p->block;
+    for (int64_t q = 0; q < terms; ++q)
+      kedge_at[q] = (ptrdiff_t)((begin + q) * p->a_column);
+    for (int64_t j = 0; j < p->n; j += 8) {
+      const int columns = p->n - j < 8 ? (int)(p->n - j) : 8;
+      const float *from = b + begin * p->b_row + j * p->b_column;
+      for (int64_t q = 0; q < terms; ++q, from += p->b_row)
+        if (columns == 8 && p->b_column == 1)
+          memcpy(kedge_panel[q], from, sizeof kedge_panel[q]);
+        else
+          for (int l = 0; l < 8; ++l)
+            kedge_panel[q][l] = l < columns ? from[l * p->b_column] : 0;
+      kedge_columns(a, p->a_row, p->m, terms, y + j, p->n, columns, p->is_bias || begin);
+    }
+  }
+  for (int64_t i = 0; i < p->m && ((p->has_c && !p->is_bias) || p->alpha != 1); ++i)
     for (int64_t j = 0; j < p->n; ++j) {
-      struct kedge_sum s = kedge_sum_of(p->block, p->is_bias, p->is_bias ? c[j] : 0);
-      for (int64_t q = 0; q < p->k; ++q)
-        kedge_add(&s, a[i * p->a_row + q * p->a_column], b[q * p->b_row + j * p->b_column]);
-      float value = kedge_total(&s);
-      if (p->has_c && !p->is_bias)
-        value = p->alpha * value + p->beta * c[i * p->c_row + j * p->c_column];
-      else if (p->alpha != 1)
-        value = p->alpha * value;
-      y[i * p->n + j] = value;
+      float *to = y + i * p->n + j;
+      *to = p->has_c && !p->is_bias ? p->alpha * *to + p->beta * c[i * p->c_row + j * p->c_column] : p->alpha * *to;
     }
 }
-)";
-
-constexpr char kConv[] =
-    R"(/* Convolutions of up to three dimensions. kind 0: y = conv(x, w) + bias; 1: x = its gradient, from w and y
-   (+ bias); 2: w = its gradient, from x and y. */
-struct kedge_conv {
-  int kind;
-  int64_t block, batch, channels, filters, groups, in[3], out[3], kernel[3], stride[3], dilation[3], pad[3];
-};
-/* Element of the image that tap t meets at position o; -1: padding. */
-static inline int64_t kedge_place(const struct kedge_conv *p, const int64_t o[3], const int64_t t[3]) {
-  int64_t at = 0;
-  for (int d = 0; d < 3; ++d) {
-    const int64_t i = o[d] * p->stride[d] - p->pad[d] + t[d] * p->dilation[d];
-    if (i < 0 || i >= p->in[d])
-      return -1;
-    at = at * p->in[d] + i;
-  }
-  return at;
-}
-static inline void kedge_split(int64_t at, const int64_t size[3], int64_t place[3]) {
-  place[2] = at % size[2], place[1] = at / size[2] % size[1], place[0] = at / size[2] / size[1];
-}
-static inline int64_t kedge_count(const int64_t size[3]) { return size[0] * size[1] * size[2]; }
 )";
 
 constexpr char kPool[] = R"(/* Windows over planes of up to three dimensions. */
@@ -173,66 +174,6 @@ static void kedge_gather_grad(const struct kedge_gather *p, const float *dy, con
 }
 )";
 
-constexpr char kConvPlaces[] =
-    R"(/* Position whose tap t meets element i; -1: none. */
-static inline int64_t kedge_position(const struct kedge_conv *p, const int64_t i[3], const int64_t t[3]) {
-  int64_t at = 0;
-  for (int d = 0; d < 3; ++d) {
-    const int64_t o = i[d] + p->pad[d] - t[d] * p->dilation[d];
-    if (o < 0 || o % p->stride[d] || o / p->stride[d] >= p->out[d])
-      return -1;
-    at = at * p->out[d] + o / p->stride[d];
-  }
-  return at;
-}
-static void kedge_conv_places(const struct kedge_conv *p, const float *from, const float *w, const float *bias, float *to) {
-  const int64_t c = p->channels / p->groups, f = p->filters / p->groups, taps = kedge_count(p->kernel);
-  const int is_back = p->kind == 1;
-  const int64_t rows = is_back ? c : f, terms = is_back ? f : c;
-  const int64_t *space = is_back ? p->in : p->out, places = kedge_count(space),
-                 sources = kedge_count(is_back ? p->out : p->in);
-  for (int64_t job = 0; job < p->batch * p->groups; ++job)
-    for (int64_t row = 0; row < rows; ++row)
-      for (int64_t at = 0; at < places; ++at) {
-        const int64_t group = job % p->groups;
-        int64_t place[3], tap[3];
-        kedge_split(at, space, place);
-        struct kedge_sum s = kedge_sum_of(p->block, bias != 0, bias ? bias[group * rows + row] : 0);
-        for (int64_t term = 0; term < terms; ++term)
-          for (int64_t t = 0; t < taps; ++t) {
-            kedge_split(t, p->kernel, tap);
-            const int64_t source = is_back ? kedge_position(p, place, tap) : kedge_place(p, place, tap);
-            const int64_t filter = is_back ? term : row, channel = is_back ? row : term;
-            kedge_add(&s, w[((group * f + filter) * c + channel) * taps + t],
-                      source < 0 ? 0 : from[(job * terms + term) * sources + source]);
-          }
-        to[(job * rows + row) * places + at] = kedge_total(&s);
-      }
-}
-)";
-
-constexpr char kConvFilters[] =
-    R"(static void kedge_conv_filters(const struct kedge_conv *p, const float *x, const float *dy, float *dw) {
-  const int64_t c = p->channels / p->groups, f = p->filters / p->groups, taps = kedge_count(p->kernel),
-                in = kedge_count(p->in), out = kedge_count(p->out);
-  for (int64_t filter = 0; filter < p->filters; ++filter)
-    for (int64_t channel = 0; channel < c; ++channel)
-      for (int64_t t = 0; t < taps; ++t) {
-        int64_t place[3], tap[3];
-        kedge_split(t, p->kernel, tap);
-        struct kedge_sum s = kedge_sum_of(p->block, 0, 0);
-        for (int64_t image = 0; image < p->batch; ++image)
-          for (int64_t at = 0; at < out; ++at) {
-            kedge_split(at, p->out, place);
-            const int64_t source = kedge_place(p, place, tap);
-            kedge_add(&s, dy[(image * p->filters + filter) * out + at],
-                      source < 0 ? 0 : x[(image * p->channels + filter / f * c + channel) * in + source]);
-          }
-        dw[(filter * c + channel) * taps + t] = kedge_total(&s);
-      }
-}
-)";
-
 constexpr char kAttention[] = R"(/* Place of element (b, h, t, d): offset + b batch + h head + t row + d. */
 struct kedge_view {
   int64_t offset, batch, head, row;
@@ -243,24 +184,33 @@ struct kedge_attention {
   struct kedge_view q, k, v, o, mask; /* mask: strides of batch, head, query and key */
   int mask_kind;                      /* 0: none, 1: bytes that are 0 where a key is hidden, 2: floats to be added */
 };
-static inline int64_t kedge_at(struct kedge_view v, int64_t b, int64_t h, int64_t t) {
+static inline int64_t kedge_at_view(struct kedge_view v, int64_t b, int64_t h, int64_t t) {
   return v.offset + b * v.batch + h * v.head + t * v.row;
 }
 static inline float kedge_inner(const float *a, const float *b, int64_t n) {
-  float sum = 0;
-  for (int64_t i = 0; i < n; ++i)
-    sum = fmaf(a[i], b[i], sum);
-  return sum;
+  float sums[8] = {0};
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (int l = 0; l < 8; ++l)
+      sums[l] = KEDGE_FMA(a[i + l], b[i + l], sums[l]);
+  for (; i < n; ++i)
+    sums[i % 8] = KEDGE_FMA(a[i], b[i], sums[i % 8]);
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+/* Keys that query i sees lie in [first, end). */
+static inline int64_t kedge_first(const struct kedge_attention *p, int64_t i) { return i > p->left ? i - p->left : 0; }
+static inline int64_t kedge_end(const struct kedge_attention *p, int64_t i) {
+  return p->right < p->keys - 1 - i ? (i + p->right < -1 ? 0 : i + p->right + 1) : p->keys;
 }
 /* The score before it is masked, and in `masked` as it is. */
 static inline float kedge_score(const struct kedge_attention *p, const float *q, const float *k, const void *mask, int64_t b,
                                 int64_t h, int64_t i, int64_t j, float *masked) {
-  float score = p->scale * kedge_inner(q + kedge_at(p->q, b, h, i), k + kedge_at(p->k, b, h / p->group, j), p->depth);
+  float score = p->scale * kedge_inner(q + kedge_at_view(p->q, b, h, i), k + kedge_at_view(p->k, b, h / p->group, j), p->depth);
   if (p->softcap > 0)
     score = p->softcap * tanhf(score / p->softcap);
   *masked = score;
   const int64_t at = b * p->mask.offset + h * p->mask.batch + i * p->mask.head + j * p->mask.row;
-  if (i - j > p->left || j - i > p->right || (p->mask_kind == 1 && !((const uint8_t *)mask)[at]))
+  if (p->mask_kind == 1 && !((const uint8_t *)mask)[at])
     *masked = -INFINITY;
   else if (p->mask_kind == 2)
     *masked += ((const float *)mask)[at];
@@ -269,27 +219,28 @@ static inline float kedge_score(const struct kedge_attention *p, const float *q,
 )";
 
 constexpr char kAttentionForward[] =
-    R"(static void kedge_attention(const struct kedge_attention *p, const float *q, const float *k, const float *v, const void *mask,
+    R"(static float kedge_scores[KEDGE_KEYS];
+static void kedge_attention(const struct kedge_attention *p, const float *q, const float *k, const float *v, const void *mask,
                             const float *sinks, float *o, float *lse) {
   for (int64_t b = 0; b < p->batch; ++b)
     for (int64_t h = 0; h < p->heads; ++h)
       for (int64_t i = 0; i < p->queries; ++i, ++lse) {
-        float top = sinks ? sinks[h] : -INFINITY, sum = 0, score;
-        for (int64_t j = 0; j < p->keys; ++j) {
-          kedge_score(p, q, k, mask, b, h, i, j, &score);
-          top = score > top ? score : top;
+        const int64_t begin = kedge_first(p, i), end = kedge_end(p, i);
+        float top = sinks ? sinks[h] : -INFINITY, sum = 0;
+        for (int64_t j = begin; j < end; ++j) {
+          kedge_score(p, q, k, mask, b, h, i, j, &kedge_scores[j]);
+          top = kedge_scores[j] > top ? kedge_scores[j] : top;
         }
-        float *to = o + kedge_at(p->o, b, h, i);
+        float *to = o + kedge_at_view(p->o, b, h, i);
         memset(to, 0, (size_t)p->value_depth * sizeof(float));
         *lse = top;
         if (top == -INFINITY)
           continue;
-        for (int64_t j = 0; j < p->keys; ++j) {
-          kedge_score(p, q, k, mask, b, h, i, j, &score);
-          const float weight = expf(score - top), *from = v + kedge_at(p->v, b, h / p->group, j);
+        for (int64_t j = begin; j < end; ++j) {
+          const float weight = expf(kedge_scores[j] - top), *from = v + kedge_at_view(p->v, b, h / p->group, j);
           sum += weight;
           for (int64_t d = 0; d < p->value_depth; ++d)
-            to[d] = fmaf(weight, from[d], to[d]);
+            to[d] = KEDGE_FMA(weight, from[d], to[d]);
         }
         sum += sinks ? expf(sinks[h] - top) : 0;
         for (int64_t d = 0; d < p->value_depth; ++d)
@@ -306,24 +257,25 @@ static void kedge_attention_grad(const struct kedge_attention *p, const float *d
   for (int64_t b = 0; b < p->batch; ++b)
     for (int64_t h = 0; h < p->heads; ++h)
       for (int64_t i = 0; i < p->queries; ++i, ++lse) {
-        const float *up = d_o + kedge_at(p->o, b, h, i), *from_q = q + kedge_at(p->q, b, h, i);
-        const float delta = kedge_inner(up, o + kedge_at(p->o, b, h, i), p->value_depth);
-        float *to_q = dq + kedge_at(p->q, b, h, i);
-        for (int64_t j = 0; j < p->keys && *lse != -INFINITY; ++j) {
+        const float *up = d_o + kedge_at_view(p->o, b, h, i), *from_q = q + kedge_at_view(p->q, b, h, i);
+        const float delta = kedge_inner(up, o + kedge_at_view(p->o, b, h, i), p->value_depth);
+        float *to_q = dq + kedge_at_view(p->q, b, h, i);
+        const int64_t end = *lse == -INFINITY ? 0 : kedge_end(p, i);
+        for (int64_t j = kedge_first(p, i); j < end; ++j) {
           float masked;
           const float score = kedge_score(p, q, k, mask, b, h, i, j, &masked), weight = expf(masked - *lse);
           if (weight == 0)
             continue;
-          const int64_t at_k = kedge_at(p->k, b, h / p->group, j), at_v = kedge_at(p->v, b, h / p->group, j);
+          const int64_t at_k = kedge_at_view(p->k, b, h / p->group, j), at_v = kedge_at_view(p->v, b, h / p->group, j);
           float change = weight * (kedge_inner(up, v + at_v, p->value_depth) - delta);
           if (p->softcap > 0)
             change *= 1 - score / p->softcap * (score / p->softcap);
           change *= p->scale;
           for (int64_t d = 0; d < p->value_depth; ++d)
-            dv[at_v + d] = fmaf(weight, up[d], dv[at_v + d]);
+            dv[at_v + d] = KEDGE_FMA(weight, up[d], dv[at_v + d]);
           for (int64_t d = 0; d < p->depth; ++d) {
-            dk[at_k + d] = fmaf(change, from_q[d], dk[at_k + d]);
-            to_q[d] = fmaf(change, k[at_k + d], to_q[d]);
+            dk[at_k + d] = KEDGE_FMA(change, from_q[d], dk[at_k + d]);
+            to_q[d] = KEDGE_FMA(change, k[at_k + d], to_q[d]);
           }
         }
       }
@@ -366,33 +318,116 @@ static void kedge_average_pool(const struct kedge_pool *p, const int64_t ends[3]
 }
 )";
 
+constexpr char kResize[] =
+    R"(/* Along an axis: element i of the result is the sum of sources start[i] to start[i + 1], each with its weight;
+   start 0: of element i alone. outside: elements that are `beyond`; 0: there are none. */
+struct kedge_axis {
+  const int32_t *start, *source;
+  const float *weight;
+  const uint8_t *outside;
+  int64_t size, stride; /* elements of the result; between neighbours of the source */
+};
+static float kedge_weighted(const struct kedge_axis *axis, int rank, const int64_t *index, const float *from) {
+  if (rank == 0)
+    return *from;
+  if (!axis->start)
+    return kedge_weighted(axis + 1, rank - 1, index + 1, from + *index * axis->stride);
+  float sum = 0;
+  for (int32_t k = axis->start[*index]; k < axis->start[*index + 1]; ++k)
+    sum += axis->weight[k] * kedge_weighted(axis + 1, rank - 1, index + 1, from + axis->source[k] * axis->stride);
+  return sum;
+}
+static void kedge_resize(const struct kedge_axis *axes, int rank, int64_t count, float beyond, const float *from, float *to) {
+  int64_t index[16] = {0};
+  for (int64_t at = 0; at < count; ++at) {
+    int is_outside = 0;
+    for (int d = 0; d < rank; ++d)
+      is_outside |= axes[d].outside && axes[d].outside[index[d]];
+    to[at] = is_outside ? beyond : kedge_weighted(axes, rank, index, from);
+    for (int d = rank - 1; d >= 0 && ++index[d] == axes[d].size; --d)
+      index[d] = 0;
+  }
+}
+)";
+
+constexpr char kTuples[] = R"(/* `count` tuples of `depth` indices select slices of `slice` elements. */
+struct kedge_tuples {
+  int64_t count, depth, per_batch, slots_per_batch, slots, slice, sizes[8], strides[8];
+  int is_wide;
+};
+/* The slice of tuple i; -1: there is none. */
+static inline int64_t kedge_slot(const struct kedge_tuples *p, const void *indices, int64_t i) {
+  int64_t slot = i / p->per_batch * p->slots_per_batch;
+  for (int64_t d = 0; d < p->depth; ++d) {
+    const int64_t at = i * p->depth + d,
+                  index = p->is_wide ? ((const int64_t *)indices)[at] : ((const int32_t *)indices)[at],
+                  place = index < 0 ? index + p->sizes[d] : index;
+    if (place < 0 || place >= p->sizes[d])
+      return -1;
+    slot += place * p->strides[d];
+  }
+  return slot;
+}
+)";
+
+constexpr char kGatherTuples[] =
+    R"(static void kedge_gather_tuples(const struct kedge_tuples *p, const char *from, const void *indices, char *to, int64_t bytes) {
+  for (int64_t i = 0; i < p->count; ++i) {
+    const int64_t slot = kedge_slot(p, indices, i);
+    if (slot < 0)
+      memset(to + i * bytes, 0, (size_t)bytes);
+    else
+      memcpy(to + i * bytes, from + slot * bytes, (size_t)bytes);
+  }
+}
+)";
+
+constexpr char kGatherTuplesGradient[] =
+    R"(static void kedge_gather_tuples_grad(const struct kedge_tuples *p, const float *dy, const void *indices, float *dx) {
+  memset(dx, 0, (size_t)(p->slots * p->slice) * sizeof(float));
+  for (int64_t i = 0; i < p->count; ++i) {
+    const int64_t slot = kedge_slot(p, indices, i);
+    for (int64_t j = 0; j < p->slice && slot >= 0; ++j)
+      dx[slot * p->slice + j] += dy[i * p->slice + j];
+  }
+}
+)";
+
 struct Helper {
   const char *name, *text, *needs;
 };
 /// In the order of their definitions; none is needed by one before it.
-constexpr Helper kHelpers[] = {{"sum", kDot, ""},
-                               {"matmul", kMatmul, "sum"},
-                               {"conv", kConv, "sum"},
-                               {"conv_places", kConvPlaces, "conv"},
-                               {"conv_filters", kConvFilters, "conv"},
-                               {"pool", kPool, ""},
-                               {"max_pool", kMaxPool, "pool"},
-                               {"average_pool", kAverage, "pool"},
-                               {"attention", kAttention, ""},
-                               {"attention_forward", kAttentionForward, "attention"},
-                               {"attention_grad", kAttentionGradient, "attention"},
-                               {"index", kGather, ""},
-                               {"gather", kGatherRows, "index"},
-                               {"gather_grad", kGatherGradient, "index"}};
+const Helper kHelpers[] = {{"sum", kSums, ""},
+                           {"matmul", kMatmul, "sum"},
+                           {"conv", convText, "sum"},
+                           {"conv_places", convPlacesText, "conv"},
+                           {"conv_filters", convFiltersText, "conv"},
+                           {"pool", kPool, ""},
+                           {"max_pool", kMaxPool, "pool"},
+                           {"average_pool", kAverage, "pool"},
+                           {"attention", kAttention, ""},
+                           {"attention_forward", kAttentionForward, "attention"},
+                           {"attention_grad", kAttentionGradient, "attention"},
+                           {"index", kGather, ""},
+                           {"gather", kGatherRows, "index"},
+                           {"gather_grad", kGatherGradient, "index"},
+                           {"resize", kResize, ""},
+                           {"tuples", kTuples, ""},
+                           {"gather_tuples", kGatherTuples, "tuples"},
+                           {"gather_tuples_grad", kGatherTuplesGradient, "tuples"}};
 
 } // namespace
 
-std::string helperText(const std::set<std::string> &helpers) {
-  std::set<std::string> all = helpers;
+std::string helperText(const Helpers &helpers) {
+  std::set<std::string> all = helpers.names;
   for (size_t at = std::size(kHelpers); at-- > 0;)
     if (all.contains(kHelpers[at].name))
       all.insert(kHelpers[at].needs);
-  std::string text;
+  std::string text = kFma;
+  if (helpers.block)
+    text += fmt::format("enum {{ KEDGE_BLOCK = {} }};\n", helpers.block);
+  if (helpers.keys)
+    text += fmt::format("enum {{ KEDGE_KEYS = {} }};\n", helpers.keys);
   for (const Helper &helper : kHelpers)
     if (all.contains(helper.name))
       text += helper.text;

@@ -3,12 +3,14 @@
 #include "lib/Support/Error.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Iterators.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 #include <map>
@@ -18,48 +20,6 @@ using namespace mlir;
 
 namespace kedge::exporter {
 namespace {
-
-/// Integers are unsigned: C leaves overflow of others undefined.
-std::string scalarType(Type type) {
-  if (type.isF32())
-    return "float";
-  if (type.isF64())
-    return "double";
-  if (isa<IndexType>(type))
-    return "uint64_t";
-  if (isa<LLVM::LLVMPointerType>(type))
-    return "char *";
-  if (auto integer = dyn_cast<IntegerType>(type))
-    switch (integer.getWidth()) {
-    case 1:
-    case 8:
-      return "uint8_t";
-    case 16:
-      return "uint16_t";
-    case 32:
-      return "uint32_t";
-    case 64:
-      return "uint64_t";
-    default:
-      break;
-    }
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  fail("--emit c: elements of {} are not available yet; leave out --precision and --quantize", text);
-}
-
-std::string nameOf(Type element) {
-  return llvm::StringSwitch<std::string>(scalarType(element))
-      .Case("float", "f32")
-      .Case("double", "f64")
-      .Case("char *", "ptr")
-      .Case("uint8_t", "u8")
-      .Case("uint16_t", "u16")
-      .Case("uint32_t", "u32")
-      .Default("u64");
-}
-
-std::string signedType(Type type) { return scalarType(type).substr(1); }
 
 /// Every digit of it.
 std::string floatText(const llvm::APFloat &value, Type type) {
@@ -117,49 +77,108 @@ private:
     return typeOf(value.getType()) + (isa<LLVM::LLVMPointerType>(value.getType()) ? "" : " ") + name;
   }
   const std::string &use(Value value) { return names.at(value); }
+  /// In a loop over lanes.
   std::string elementText(Value value) {
-    return isa<VectorType>(value.getType()) ? use(value) + ".v[i]" : use(value);
+    DenseElementsAttr same;
+    if (isa<VectorType>(value.getType()) && matchPattern(value, m_Constant(&same)) && same.isSplat())
+      return fmt::format("({})", numberText(same.getSplatValue<Attribute>(), same.getElementType()));
+    return isa<VectorType>(value.getType()) && !inLoop.contains(value) ? use(value) + ".v[i]" : use(value);
   }
   static int64_t countOf(Type type) { return cast<VectorType>(type).getNumElements(); }
 
   void writeBlock(Block &block) {
-    for (Operation &op : block)
-      llvm::TypeSwitch<Operation *>(&op)
-          .Case<arith::ConstantOp>([&](auto op) { constant(op); })
-          .Case<arith::CmpIOp, arith::CmpFOp>(
-              [&](auto op) { elementwise(op, compareForm(op.getPredicate())); })
-          .Case<arith::ExtSIOp>([&](auto op) { extend(op); })
-          .Case<arith::TruncIOp>([&](auto op) {
-            elementwise(op, op.getType().isInteger(1) || elementOf(op.getType()).isInteger(1) ? "%0 & 1"
-                                                                                              : "({r})%0");
-          })
-          .Case<arith::FPToSIOp>([&](auto op) { elementwise(op, "({r})({rs})%0"); })
-          .Case<arith::BitcastOp>([&](auto op) { bitcast(op); })
-          .Case<arith::IndexCastOp, arith::IndexCastUIOp>([&](auto op) { elementwise(op, "({r})%0"); })
-          .Case<LLVM::GEPOp>([&](auto op) { address(op); })
-          .Case<LLVM::LoadOp>([&](auto op) { load(op); })
-          .Case<LLVM::StoreOp>([&](auto op) { store(op.getValue(), op.getAddr()); })
-          .Case<LLVM::MaskedLoadOp>([&](auto op) { maskedLoad(op); })
-          .Case<LLVM::MaskedStoreOp>([&](auto op) { maskedStore(op); })
-          .Case<LLVM::masked_gather>([&](auto op) { maskedGather(op); })
-          .Case<LLVM::masked_scatter>([&](auto op) { maskedScatter(op); })
-          .Case<arith::MulUIExtendedOp>([&](auto op) { wideProduct(op); })
-          .Case<vector::ReductionOp>([&](auto op) { reduction(op); })
-          .Case<vector::BroadcastOp>([&](auto op) { broadcast(op); })
-          .Case<vector::ShuffleOp>([&](auto op) { shuffle(op); })
-          .Case<vector::ExtractOp>([&](auto op) { extract(op); })
-          .Case<vector::InsertOp>([&](auto op) { insert(op); })
-          .Case<scf::ForOp>([&](auto op) { loop(op); })
-          .Case<scf::IfOp>([&](auto op) { branch(op); })
-          .Case<scf::YieldOp>([&](auto op) { yield(op); })
-          .Case<LLVM::CallOp>([&](auto op) { call(op); })
-          .Case<LLVM::ReturnOp>([](auto) {})
-          .Default([&](Operation *op) {
-            const char *form = elementForm(op);
-            if (!form || op->getNumResults() != 1)
-              fail("--emit c: kernels with {} are not available yet", op->getName().getStringRef().str());
-            elementwise(op, form);
-          });
+    for (Operation &op : block) {
+      if (isInLanes(&op)) {
+        waiting.insert(&op);
+        continue;
+      }
+      if (op.getNumRegions() || op.hasTrait<OpTrait::IsTerminator>() ||
+          llvm::any_of(op.getOperands(),
+                       [&](Value value) { return waiting.contains(value.getDefiningOp()); }))
+        writeLanes();
+      write(&op);
+    }
+    writeLanes();
+  }
+
+  void write(Operation *op) {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<arith::ConstantOp>([&](auto op) { constant(op); })
+        .Case<LLVM::GEPOp>([&](auto op) { address(op); })
+        .Case<LLVM::LoadOp>([&](auto op) { load(op); })
+        .Case<LLVM::StoreOp>([&](auto op) { store(op.getValue(), op.getAddr()); })
+        .Case<LLVM::MaskedLoadOp>([&](auto op) { maskedLoad(op); })
+        .Case<LLVM::MaskedStoreOp>([&](auto op) { maskedStore(op); })
+        .Case<LLVM::masked_gather>([&](auto op) { maskedGather(op); })
+        .Case<LLVM::masked_scatter>([&](auto op) { maskedScatter(op); })
+        .Case<vector::ReductionOp>([&](auto op) { reduction(op); })
+        .Case<vector::BroadcastOp>([&](auto op) { broadcast(op); })
+        .Case<vector::ShuffleOp>([&](auto op) { shuffle(op); })
+        .Case<vector::ExtractOp>([&](auto op) { extract(op); })
+        .Case<vector::InsertOp>([&](auto op) { insert(op); })
+        .Case<scf::ForOp>([&](auto op) { loop(op); })
+        .Case<scf::IfOp>([&](auto op) { branch(op); })
+        .Case<scf::YieldOp>([&](auto op) { yield(op); })
+        .Case<LLVM::CallOp>([&](auto op) { call(op); })
+        .Case<LLVM::ReturnOp>([](auto) {})
+        .Default([&](Operation *op) {
+          const std::vector<std::string> forms = elementForms(op);
+          if (forms.empty())
+            fail("--emit c and web: kernels with {} are not available yet",
+                 op->getName().getStringRef().str());
+          for (auto [result, form] : llvm::zip_equal(op->getResults(), forms))
+            if (!result.use_empty())
+              each(result, filled(form, op));
+        });
+  }
+
+  /// One that is the same for each lane, and has nothing to do with memory.
+  static bool isInLanes(Operation *op) {
+    const auto isVector = [](Type type) { return isa<VectorType>(type); };
+    if (!llvm::all_of(op->getResultTypes(), isVector) || elementForms(op).empty())
+      return false;
+    return llvm::all_of(op->getOperandTypes(), [&](Type type) {
+      return !isVector(type) || countOf(type) == countOf(op->getResult(0).getType());
+    });
+  }
+
+  /// What waits, in one loop for what belongs together.
+  void writeLanes() {
+    llvm::EquivalenceClasses<Operation *> together;
+    for (Operation *op : waiting) {
+      together.insert(op);
+      for (Value operand : op->getOperands())
+        if (waiting.contains(operand.getDefiningOp()))
+          together.unionSets(op, operand.getDefiningOp());
+    }
+    llvm::MapVector<Operation *, std::vector<Operation *>> loops;
+    for (Operation *op : waiting)
+      loops[together.getLeaderValue(op)].push_back(op);
+    for (const auto &[leader, ops] : loops)
+      laneLoop(ops);
+    waiting.clear();
+  }
+
+  void laneLoop(const std::vector<Operation *> &ops) {
+    const auto isSeen = [&](Value result) {
+      return llvm::any_of(result.getUsers(), [&](Operation *user) { return !waiting.contains(user); });
+    };
+    for (Operation *op : ops)
+      for (Value result : llvm::make_filter_range(op->getResults(), isSeen))
+        line(declare(result) + ";");
+    line(fmt::format("for (int i = 0; i < {}; ++i) {{", countOf(ops.front()->getResult(0).getType())));
+    for (Operation *op : ops)
+      for (auto [result, form] : llvm::zip_equal(op->getResults(), elementForms(op))) {
+        const std::string words = filled(form, op);
+        if (names.contains(result)) {
+          line(fmt::format(" {}.v[i] = {};", use(result), words));
+        } else if (!result.use_empty()) {
+          names[result] = fresh(), inLoop.insert(result);
+          line(
+              fmt::format(" const {} {} = {};", scalarType(elementOf(result.getType())), use(result), words));
+        }
+      }
+    line("}");
   }
 
   static Type elementOf(Type type) { return getElementTypeOrSelf(type); }
@@ -186,11 +205,6 @@ private:
     return words;
   }
 
-  void elementwise(Operation *op, StringRef form) {
-    const std::string words = filled(form, op);
-    each(op->getResult(0), words);
-  }
-
   /// `words` is of element i.
   void each(Value result, const std::string &words) {
     const std::string declared = declare(result);
@@ -207,23 +221,15 @@ private:
     const auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
     if (!dense)
       return line(fmt::format("const {} = {};", declare(op), numberText(op.getValue(), type)));
+    const bool isLiteral = dense.isSplat() && llvm::all_of(op->getUsers(), isInLanes);
+    if (isLiteral)
+      return;
     if (dense.isSplat())
       return each(op, numberText(dense.getSplatValue<Attribute>(), element));
     std::string list;
     for (Attribute value : dense.getValues<Attribute>())
       list += (list.empty() ? "" : ", ") + numberText(value, element);
     line(fmt::format("const {} = {{{{{}}}}};", declare(op), list));
-  }
-
-  void extend(arith::ExtSIOp op) {
-    const bool isBool = elementOf(op.getIn().getType()).isInteger(1);
-    elementwise(op, isBool ? "({r})-({r})%0" : "({r})({rs})({s})%0");
-  }
-
-  void bitcast(arith::BitcastOp op) {
-    const std::string declared = declare(op);
-    line(declared + ";");
-    line(fmt::format("memcpy(&{}, &{}, sizeof {});", use(op), use(op.getIn()), use(op)));
   }
 
   static int64_t bytesOf(Type type) {
@@ -236,7 +242,7 @@ private:
 
   void address(LLVM::GEPOp op) {
     if (op.getIndices().size() != 1)
-      fail("--emit c: kernels with addresses of several indices are not available yet");
+      fail("--emit c and web: kernels with addresses of several indices are not available yet");
     const bool isTable = isa<LLVM::LLVMPointerType>(op.getElemType());
     const auto index = op.getIndices()[0];
     const std::string steps = isa<IntegerAttr>(index)
@@ -292,13 +298,6 @@ private:
                      bytesOf(elementOf(type))));
   }
 
-  void wideProduct(arith::MulUIExtendedOp op) {
-    if (!elementOf(op.getLow().getType()).isInteger(32))
-      fail("--emit c: kernels with wide products of other than 32 bits are not available yet");
-    each(op.getLow(), filled("%0 * %1", op));
-    each(op.getHigh(), filled("(uint32_t)((uint64_t)%0 * %1 >> 32)", op));
-  }
-
   /// From the first element on, as LLVM adds where nothing allows another order.
   void reduction(vector::ReductionOp op) {
     using enum vector::CombiningKind;
@@ -312,7 +311,8 @@ private:
                        : kind == MINIMUMF && isSingle ? "kedge_minimumf({0}, {1})"
                                                       : nullptr;
     if (!form)
-      fail("--emit c: kernels with other reductions than sums, products and extremes are not available yet");
+      fail("--emit c and web: kernels with other reductions than sums, products and extremes are not "
+           "available yet");
     const std::string declared = declare(op), name = use(op), vector = use(op.getVector());
     line(fmt::format("{} = {};", declared, op.getAcc() ? use(op.getAcc()) : vector + ".v[0]"));
     line(fmt::format("for (int i = {}; i < {}; ++i) {} = {};", op.getAcc() ? 0 : 1,
@@ -324,7 +324,7 @@ private:
     const Value source = op.getSource();
     const bool isOne = isa<VectorType>(source.getType());
     if (isOne && countOf(source.getType()) != 1 && source.getType() != op.getType())
-      fail("--emit c: kernels that repeat a vector are not available yet");
+      fail("--emit c and web: kernels that repeat a vector are not available yet");
     each(op, !isOne ? use(source) : use(source) + (countOf(source.getType()) == 1 ? ".v[0]" : ".v[i]"));
   }
 
@@ -340,7 +340,7 @@ private:
 
   std::string placeOf(ArrayRef<OpFoldResult> position, Type one) {
     if (isa<VectorType>(one) || position.size() != 1)
-      fail("--emit c: kernels with vectors of vectors are not available yet");
+      fail("--emit c and web: kernels with vectors of vectors are not available yet");
     return isa<Attribute>(position.front())
                ? fmt::format("{}", cast<IntegerAttr>(cast<Attribute>(position.front())).getInt())
                : use(cast<Value>(position.front()));
@@ -411,24 +411,10 @@ private:
   std::string &text;
   std::set<std::string> &vectors;
   llvm::DenseMap<Value, std::string> names;
+  llvm::SetVector<Operation *> waiting; ///< to be written in loops over lanes
+  llvm::DenseSet<Value> inLoop;         ///< those that have a name within such a loop alone
   int next = 0, depth = 1;
 };
-
-/// Propagate NaN, and know -0 from 0, as IEEE's maximum and minimum. Those that `functions` call.
-std::string extremesIn(const std::string &functions) {
-  std::string text;
-  for (const auto &[name, sign] : {std::pair("maximum", ">"), std::pair("minimum", "<")})
-    for (const auto &[type, suffix] : {std::pair("float", "f"), std::pair("double", "")}) {
-      const std::string function = fmt::format("kedge_{}{}", name, suffix);
-      if (functions.find(function + "(") == std::string::npos)
-        continue;
-      text += fmt::format("static inline {0} {1}({0} a, {0} b) {{\n"
-                          "  return a != a || b != b ? a + b : a {2} b ? a : b {2} a ? b : (signbit(a) != 0) "
-                          "== {3} ? b : a;\n}}\n",
-                          type, function, sign, *sign == '>' ? 1 : 0);
-    }
-  return text;
-}
 
 } // namespace
 
@@ -442,11 +428,11 @@ std::string kernelsInC(ModuleOp kernels) {
   for (Operation &op : *kernels.getBody()) {
     auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
     if (!function)
-      fail("--emit c: kernels with {} are not available yet", op.getName().getStringRef().str());
+      fail("--emit c and web: kernels with {} are not available yet", op.getName().getStringRef().str());
     if (!function.isExternal()) // else it is of libm
       FunctionWriter(functions, vectors).write(function);
   }
-  std::string text = extremesIn(functions);
+  std::string text = elementFunctionsIn(functions);
   for (const std::string &type : vectors)
     text += type;
   return text + "\n" + functions;

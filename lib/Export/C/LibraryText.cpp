@@ -4,7 +4,9 @@
 #include "runtime/calls/BatchedMatmul.h"
 #include "runtime/calls/ConvShape.h"
 #include "runtime/calls/CopyPlans.h"
+#include "runtime/calls/IndexTuples.h"
 #include "runtime/calls/PoolShape.h"
+#include "runtime/calls/ResizeTables.h"
 #include "runtime/calls/Types.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -16,15 +18,9 @@ namespace {
 namespace calls = rt::calls;
 using rt::DType, rt::dtypeName, rt::dtypeSize, rt::Launch, rt::TensorDesc;
 
-int64_t blockOf(int64_t terms) {
-  constexpr int64_t most = 512, unit = 4;
-  const int64_t parts = std::max<int64_t>(1, (terms + most - 1) / most);
-  return std::max(unit, ((terms + parts - 1) / parts + unit - 1) / unit * unit);
-}
-
 class CallWriter {
 public:
-  CallWriter(const Launch &launch, const std::vector<std::string> &address, std::set<std::string> &helpers)
+  CallWriter(const Launch &launch, const std::vector<std::string> &address, Helpers &helpers)
       : launch(launch), call{launch.library, launch.attrs, launch.inputs, launch.outputs}, address(address),
         helpers(helpers) {}
 
@@ -45,7 +41,13 @@ public:
       return attended();
     if (call.name == "onnx.Gather" || call.name == "train.gather_grad")
       return gathered();
-    fail("--emit c: {} is not available yet in C, found it in '{}'", call.name, launch.loc);
+    if (call.name == "onnx.GatherND" || call.name == "train.gather_nd_grad")
+      return gatheredByTuples();
+    if (call.name == "onnx.Resize" || call.name == "train.resize_grad")
+      return resized();
+    if (call.name == "onnx.CumSum")
+      return summedAlong();
+    fail("--emit c and web: {} is not available yet in C, found it in '{}'", call.name, launch.loc);
   }
 
 private:
@@ -60,8 +62,17 @@ private:
   }
   void expectFloat(const TensorDesc &tensor) const {
     if (tensor.type != DType::F32)
-      fail("--emit c: {} of {} is not available yet, found it in '{}'", call.name, dtypeName(tensor.type),
-           launch.loc);
+      fail("--emit c and web: {} of {} is not available yet, found it in '{}'", call.name,
+           dtypeName(tensor.type), launch.loc);
+  }
+
+  /// Terms of a block of a sum of products; the panel has room for it.
+  int64_t blockOf(int64_t terms) {
+    constexpr int64_t most = 512, unit = 4;
+    const int64_t parts = std::max<int64_t>(1, (terms + most - 1) / most);
+    const int64_t block = std::max(unit, ((terms + parts - 1) / parts + unit - 1) / unit * unit);
+    helpers.block = std::max(helpers.block, block);
+    return block;
   }
 
   /// From a slice to its places in the whole.
@@ -102,9 +113,10 @@ private:
 
   std::string multiplied() {
     if (launch.attrs.contains("quantized") || call.inputs.size() > 3 || calls::hasPaddedRows(call))
-      fail("--emit c: products of weights in few bits are not available yet, found one in '{}'", launch.loc);
+      fail("--emit c and web: products of weights in few bits are not available yet, found one in '{}'",
+           launch.loc);
     expectFloats();
-    helpers.insert("matmul");
+    helpers.names.insert("matmul");
     const bool isGemm = call.name == "onnx.Gemm";
     const calls::BatchedMatmul p = isGemm ? calls::readGemm(call) : calls::readMatMul(call);
     const calls::Addend addend = isGemm ? calls::readGemmAddend(call, p) : calls::Addend();
@@ -127,7 +139,7 @@ private:
     expectFloats();
     using Kind = calls::ConvRoles::Kind;
     const calls::ConvRoles roles = calls::convRolesOf(call);
-    helpers.insert(roles.kind == Kind::Filter ? "conv_filters" : "conv_places");
+    helpers.names.insert(roles.kind == Kind::Filter ? "conv_filters" : "conv_places");
     const calls::ConvShape c = calls::readConv(call, roles);
     const int64_t terms = roles.kind == Kind::Forward ? c.groupChannels() * c.taps()
                           : roles.kind == Kind::Data  ? c.groupFilters() * c.taps()
@@ -153,7 +165,7 @@ private:
   /// The gradient reads dY and X.
   std::string pooled() {
     expectFloats();
-    helpers.insert("max_pool");
+    helpers.names.insert("max_pool");
     const bool isGradient = call.name == "train.max_pool_grad";
     const size_t x = isGradient ? 1 : 0;
     const calls::PoolShape p =
@@ -167,7 +179,7 @@ private:
 
   std::string averaged() {
     expectFloats();
-    helpers.insert("average_pool");
+    helpers.names.insert("average_pool");
     const bool isGradient = call.name == "train.average_pool_grad";
     const calls::PoolShape p = calls::readPool(call, isGradient ? call.outputs[0] : call.inputs[0],
                                                isGradient ? call.inputs[0] : call.outputs[0]);
@@ -191,12 +203,16 @@ private:
     const calls::AttentionShape s =
         calls::readAttention(call, first, isGradient ? call.inputs.at(ofO) : call.outputs.at(0),
                              first + (isPacked ? 1 : 3) + (isGradient ? 2 : 0));
-    if (s.drops() || s.documents >= 0)
-      fail("--emit c: attention with {} is not available yet, found it in '{}'",
-           s.drops() ? "dropout" : "documents", launch.loc);
+    if (s.drops() || s.documents >= 0 || s.places >= 0)
+      fail("--emit c and web: attention with {} is not available yet, found it in '{}'",
+           s.drops()          ? "dropout"
+           : s.documents >= 0 ? "documents"
+                              : "queries at places of their own",
+           launch.loc);
     for (const TensorDesc &tensor : call.outputs)
       expectFloat(tensor);
-    helpers.insert(isGradient ? "attention_grad" : "attention_forward");
+    helpers.names.insert(isGradient ? "attention_grad" : "attention_forward");
+    helpers.keys = std::max(helpers.keys, s.keys);
     const int kind = s.mask.index < 0 ? 0 : s.mask.type == DType::Bool ? 1 : 2;
     const std::string text =
         fmt::format("  {{ static const struct kedge_attention p = {{{}, {}, {}, {}, {}, {}, {}, {}, {}, "
@@ -224,7 +240,7 @@ private:
 
   std::string gathered() {
     const bool isGradient = call.name == "train.gather_grad";
-    helpers.insert(isGradient ? "gather_grad" : "gather");
+    helpers.names.insert(isGradient ? "gather_grad" : "gather");
     const TensorDesc &whole = isGradient ? call.outputs[0] : call.inputs[0], &indices = call.inputs[1];
     if (isGradient)
       expectFloat(whole);
@@ -243,16 +259,114 @@ private:
                               view.inner * static_cast<int64_t>(dtypeSize(whole.type)));
   }
 
+  std::string gatheredByTuples() {
+    const bool isGradient = call.name == "train.gather_nd_grad";
+    const TensorDesc &whole = isGradient ? call.outputs[0] : call.inputs[0], &indices = call.inputs[1];
+    if (isGradient)
+      expectFloat(whole);
+    const calls::IndexTuples p =
+        calls::readTuples(call, whole, indices, isGradient ? call.inputs[0] : call.outputs[0],
+                          calls::intAttr(call, "batch_dims", 0));
+    constexpr int64_t mostDepth = 8;
+    if (p.depth > mostDepth)
+      fail("--emit c and web: {} with tuples of {} indices is not available yet, found it in '{}'", call.name,
+           p.depth, launch.loc);
+    helpers.names.insert(isGradient ? "gather_tuples_grad" : "gather_tuples");
+    const std::string text = fmt::format(
+        "  {{ static const struct kedge_tuples p = {{{}, {}, {}, {}, {}, {}, {{{}}}, {{{}}}, {:d}}};\n",
+        p.count, p.depth, p.perBatch, p.slotsPerBatch, p.slots, p.sliceElements, fmt::join(p.sizes, ", "),
+        fmt::join(p.strides, ", "), p.wide);
+    if (isGradient)
+      return text + fmt::format("    kedge_gather_tuples_grad(&p, {}, {}, {}); }}\n", constFloats(0), in(1),
+                                floats(out(0)));
+    return text + fmt::format("    kedge_gather_tuples(&p, {}, {}, {}, {}); }}\n", in(0), in(1), out(0),
+                              p.sliceElements * static_cast<int64_t>(dtypeSize(whole.type)));
+  }
+
+  /// The tables of an axis, and a word for each; an axis that stays as it is has none.
+  static std::string tablesOf(const calls::AxisTable &table, size_t axis, int64_t stride,
+                              std::string &words) {
+    bool isSame = table.size() == static_cast<int64_t>(table.sources.size());
+    for (int64_t i = 0; isSame && i < table.size(); ++i)
+      isSame = table.sources[i] == i && table.weights[i] == 1 && !table.outside[i];
+    const bool hasOutside =
+        std::any_of(table.outside.begin(), table.outside.end(), [](uint8_t o) { return o; });
+    words += fmt::format("{{{}, {}, {}, {}, {}, {}}}, ", isSame ? "0" : fmt::format("start{}", axis),
+                         isSame ? "0" : fmt::format("source{}", axis),
+                         isSame ? "0" : fmt::format("weight{}", axis),
+                         hasOutside ? fmt::format("outside{}", axis) : "0", table.size(), stride);
+    std::string text;
+    if (hasOutside)
+      text += fmt::format("    static const uint8_t outside{}[] = {{{}}};\n", axis,
+                          fmt::join(table.outside, ", "));
+    if (isSame)
+      return text;
+    std::vector<std::string> weights;
+    for (const double weight : table.weights)
+      weights.push_back(fmt::format("{:a}f", static_cast<float>(weight)));
+    // The 0 at the end: there may be no others.
+    return text + fmt::format("    static const int32_t start{0}[] = {{{1}}}, source{0}[] = {{{2}{3}0}};\n"
+                              "    static const float weight{0}[] = {{{4}{3}0}};\n",
+                              axis, fmt::join(table.start, ", "), fmt::join(table.sources, ", "),
+                              weights.empty() ? "" : ", ", fmt::join(weights, ", "));
+  }
+
+  /// The gradient has the tables of the transposed map.
+  std::string resized() {
+    expectFloats();
+    const bool isGradient = call.name == "train.resize_grad";
+    const TensorDesc &from = call.inputs[0], &to = call.outputs[0];
+    std::vector<calls::AxisTable> tables =
+        isGradient ? calls::readResize(call, to, from) : calls::readResize(call, from, to);
+    constexpr size_t mostRank = 16;
+    if (tables.size() > mostRank)
+      fail("--emit c and web: {} of rank {} is not available yet, found it in '{}'", call.name, tables.size(),
+           launch.loc);
+    helpers.names.insert("resize");
+    const calls::Shape strides = calls::rowMajorStrides(from.shape);
+    std::string text = "  {\n", words;
+    for (const auto &[d, table] : llvm::enumerate(tables))
+      text += tablesOf(isGradient ? calls::transpose(table, to.shape[d]) : table, d, strides[d], words);
+    const double beyond = isGradient ? 0 : calls::floatAttr(call, "extrapolation_value", 0);
+    return text + fmt::format("    static const struct kedge_axis axes[] = {{{}}};\n"
+                              "    kedge_resize(axes, {}, {}, {:a}f, {}, {}); }}\n",
+                              words, tables.size(), to.elements(), static_cast<float>(beyond), constFloats(0),
+                              floats(out(0)));
+  }
+
+  /// Whole numbers wrap.
+  std::string summedAlong() const {
+    const TensorDesc &x = call.inputs[0];
+    const char *type = x.type == DType::F32   ? "float"
+                       : x.type == DType::I64 ? "uint64_t"
+                       : x.type == DType::I32 ? "uint32_t"
+                                              : nullptr;
+    if (!type)
+      fail("--emit c and web: {} of {} is not available yet, found it in '{}'", call.name, dtypeName(x.type),
+           launch.loc);
+    const calls::AxisView view =
+        calls::viewAlong(x.shape, calls::normalAxis(call, calls::intAttr(call, "axis", 0), x.shape.size()));
+    const bool isExclusive = calls::boolAttr(call, "exclusive", false),
+               isReverse = calls::boolAttr(call, "reverse", false);
+    return fmt::format("  for (int64_t o = 0; o < {0}; ++o) for (int64_t j = 0; j < {2}; ++j) {{\n"
+                       "    {3} sum = 0;\n    for (int64_t i = 0; i < {1}; ++i) {{\n"
+                       "      const int64_t at = (o * {1} + {4}) * {2} + j;\n"
+                       "      const {3} value = ((const {3} *)(const void *){5})[at];\n"
+                       "      (({3} *)(void *){6})[at] = {7};\n      sum += value;\n    }}\n  }}\n",
+                       view.outer, view.size, view.inner, type,
+                       isReverse ? fmt::format("{} - i", view.size - 1) : "i", in(0), out(0),
+                       isExclusive ? "sum" : "sum + value");
+  }
+
   const Launch &launch;
   const calls::LibraryCall call;
   const std::vector<std::string> &address;
-  std::set<std::string> &helpers;
+  Helpers &helpers;
 };
 
 } // namespace
 
-std::string libraryText(const Launch &launch, const std::vector<std::string> &address,
-                        std::set<std::string> &helpers) {
+std::string libraryText(const Launch &launch, const std::vector<std::string> &address, Helpers &helpers) {
   return CallWriter(launch, address, helpers).write();
 }
 

@@ -40,7 +40,7 @@ std::string typeOf(DType type) {
   case DType::U64:
     return "uint64_t";
   default:
-    fail("--emit c: tensors of {} are not available yet; leave out --precision and --quantize",
+    fail("--emit c and web: tensors of {} are not available yet; leave out --precision and --quantize",
          dtypeName(type));
   }
 }
@@ -83,14 +83,15 @@ std::string joined(const std::vector<std::string> &parts) {
 
 class ProgramWriter {
 public:
-  ProgramWriter(const ProgramImage &image, const std::string &kernels, const std::string &name)
-      : image(image), program(rt::parseProgram(image.json)), kernels(kernels), name(name) {
+  ProgramWriter(const ProgramImage &image, const std::string &kernels, const std::string &name,
+                Weights weights)
+      : image(image), program(rt::parseProgram(image.json)), kernels(kernels), name(name), weights(weights) {
     expectSupported();
     nameParameters();
   }
 
   CFiles write() {
-    std::string functions = initialValues();
+    std::string functions = weights == Weights::InFile ? initialValues() : "";
     for (const auto &[key, function] : program.functions)
       functions += launches(function);
     functions += scalars() + start() + run("step", "step") + run("evaluate", "eval") + prediction();
@@ -100,14 +101,15 @@ public:
 private:
   void expectSupported() const {
     if (program.options.accumulate != 1 || !program.function("step"))
-      fail("--emit c: --accumulate is not available yet; leave it out");
+      fail("--emit c and web: --accumulate is not available yet; leave it out");
     if (program.options.loss == LossKind::None)
-      fail("--emit c: models with TrainingInfoProto are not available yet");
+      fail("--emit c and web: models with TrainingInfoProto are not available yet");
     if (program.hostArenaBytes > 0)
-      fail("--emit c: --offload has no other memory to go to; leave it out");
+      fail("--emit c and web: --offload has no other memory to go to; leave it out");
     const rt::ScalarOptions &schedule = program.options.schedule;
     if (schedule.schedule || schedule.warmup || schedule.decaySteps || schedule.minLr || schedule.warmupStart)
-      fail("--emit c: the caller sets the learning rate; leave out --schedule and what belongs to it");
+      fail(
+          "--emit c and web: the caller sets the learning rate; leave out --schedule and what belongs to it");
     for (const State &state : program.states) {
       const bool isRandom =
           state.init.kind == StateInit::Kind::Uniform || state.init.kind == StateInit::Kind::Normal;
@@ -117,7 +119,7 @@ private:
                          : isRandom                         ? "drawn at random"
                                                             : nullptr;
       if (what || state.shard)
-        fail("--emit c: '{}' is {}, which is not available yet", state.name,
+        fail("--emit c and web: '{}' is {}, which is not available yet", state.name,
              what ? what : "a part of a tensor");
     }
   }
@@ -162,7 +164,7 @@ private:
       for (const uint64_t offset : launch.args)
         address.push_back(place(offset));
       if (launch.isLinked)
-        fail("--emit c: {} of a plugin is not available yet", launch.library);
+        fail("--emit c and web: {} of a plugin is not available yet", launch.library);
       if (!launch.kernel.empty())
         text += fmt::format("  {{ char *const args[] = {{{}}}; {}(args, 0, {}); }}\n", joined(address),
                             launch.kernel, launch.iterations);
@@ -184,7 +186,7 @@ private:
       if (slot.name == "nominal_items")
         formula = fmt::format("{:a}", program.options.nominalItems);
       if (formula.empty())
-        fail("--emit c: the scalar '{}' of the update is not available yet", slot.name);
+        fail("--emit c and web: the scalar '{}' of the update is not available yet", slot.name);
       text += fmt::format("  {{ const {0} value = ({0})({1}); memcpy({2}, &value, sizeof value); }}\n",
                           typeOf(slot.type), formula, place(slot.offset));
     }
@@ -193,13 +195,14 @@ private:
 
   std::string start() const {
     const CompiledOptions &o = program.options;
-    std::string text = fmt::format("void {0}_start(void) {{\n  memset({0}_arena, 0, {1});\n  steps = 0;\n",
-                                   name, program.persistentBytes);
+    std::string text = fmt::format("void {}_start(void) {{\n  steps = 0;\n", name);
+    if (weights == Weights::InFile)
+      text += fmt::format("  memset({}_arena, 0, {});\n", name, program.persistentBytes);
     for (size_t at = 0; at < program.states.size(); ++at) {
       const State &state = program.states[at];
       if (state.desc.elements() == 0)
         continue;
-      if (state.init.kind == StateInit::Kind::Data)
+      if (state.init.kind == StateInit::Kind::Data && weights == Weights::InFile)
         text += fmt::format("  memcpy({}, values{}, sizeof values{});\n", place(state.offset), at, at);
       if (state.init.kind == StateInit::Kind::Fill)
         text += fmt::format("  for (int64_t i = 0; i < {0}; ++i) {{ const {1} value = ({1}){2:a}; memcpy({3} "
@@ -299,10 +302,7 @@ private:
     return text;
   }
 
-  const Function *predicting() const {
-    const Function *function = program.function("predict");
-    return function ? function : program.function("eval");
-  }
+  const Function *predicting() const { return predictingFunction(program); }
 
   std::string predictionHead() const {
     std::vector<std::string> outputs;
@@ -320,7 +320,7 @@ private:
                        "  set_scalars();\n" + fmt::format("  run_{}();\n", function->name);
     for (const ArenaSlot &output : function->outputs) {
       if (output.afterLaunch >= 0)
-        fail("--emit c: outputs in parts ('{}') are not available yet; leave out --logits-chunk",
+        fail("--emit c and web: outputs in parts ('{}') are not available yet; leave out --logits-chunk",
              output.name);
       text += fmt::format("  if ({0})\n    memcpy({0}, {1}, {2});\n", parameter(output), place(output.offset),
                           output.desc.bytes());
@@ -375,12 +375,13 @@ private:
 
   std::string header() const {
     std::string text = fmt::format(
-        "/* {0}: learns and predicts in {1} bytes, without an operating system. Made by kedge compile --emit "
-        "c.\n"
+        "/* {0}: learns and predicts in {1} bytes and {4} for sums, without an operating system. Made by "
+        "kedge "
+        "compile --emit c.\n"
         "   Not for several threads at once. */\n#ifndef {0}_h\n#define {0}_h\n#include <stdint.h>\n\n"
         "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
         "enum {{ {0}_batch = {2} }};\n\n"
-        "/* All of its memory. Its first {0}_kept bytes and {0}_steps() are what goes on after a pause: put "
+        "/* Its memory. Its first {0}_kept bytes and {0}_steps() are what goes on after a pause: put "
         "them back\n"
         "   after {0}_start(), then call {0}_go_on(). */\n"
         "enum {{ {0}_kept = {3} }};\nextern unsigned char {0}_arena[{1}];\n"
@@ -392,7 +393,7 @@ private:
         "/* grad_norm: of all gradients together, before they are clipped; NAN where there are none. */\n"
         "struct {0}_result {{\n  double loss, grad_norm;\n}};\n\n"
         "/* Weights of the model, as it was compiled; call it once. */\nvoid {0}_start(void);\n\n",
-        name, program.arenaBytes, program.options.batch, program.persistentBytes);
+        name, program.arenaBytes, program.options.batch, program.persistentBytes, helpers.bytes());
     text += shapes();
     text += fmt::format("/* A step on {0}_batch rows, and the loss of such rows without one. Each returns 0, "
                         "or the number of the input (from\n"
@@ -430,14 +431,21 @@ private:
   const ProgramImage &image;
   const Program program;
   const std::string &kernels, &name;
+  const Weights weights;
   std::map<std::string, std::string> inputWords, outputWords; ///< of parameters
-  std::set<std::string> helpers;
+  Helpers helpers;
 };
 
 } // namespace
 
-CFiles programInC(const ProgramImage &image, const std::string &kernels, const std::string &name) {
-  return ProgramWriter(image, kernels, name).write();
+CFiles programInC(const ProgramImage &image, const std::string &kernels, const std::string &name,
+                  Weights weights) {
+  return ProgramWriter(image, kernels, name, weights).write();
+}
+
+const Function *predictingFunction(const Program &program) {
+  const Function *function = program.function("predict");
+  return function ? function : program.function("eval");
 }
 
 } // namespace kedge::exporter

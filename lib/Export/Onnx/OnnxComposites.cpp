@@ -232,8 +232,9 @@ bool writeComposite(OnnxWriter &w, Operation *operation) {
       })
       .Case([&](train::GroupedMatmulOp op) { writeGroupedMatmul(w, op); })
       .Case([&](train::AttentionOp op) {
-        op.getDocuments() || op.getSinks() ? w.unsupported(op, "with documents or sinks")
-                                           : Attention(w, op).write();
+        op.getDocuments() || op.getPlaces() || op.getSinks()
+            ? w.unsupported(op, "with documents, places or sinks")
+            : Attention(w, op).write();
       })
       .Default([&](Operation *) { known = false; });
   return known;

@@ -239,9 +239,9 @@ void AttentionImport::run() {
   causal = asked;
   Value hidden = mask(/*withBand=*/false);
   auto op = train::AttentionOp::create(
-      builder, loc, q, k, v, hidden, ValueRange(), /*documents=*/Value(), /*sinks=*/Value(),
-      llvm::APFloat(scale), band().attribute(builder.getContext()), llvm::APFloat(softcap), qLayout, kvLayout,
-      kvLayout, qLayout,
+      builder, loc, q, k, v, hidden, ValueRange(), /*documents=*/Value(), /*places=*/Value(),
+      /*sinks=*/Value(), llvm::APFloat(scale), band().attribute(builder.getContext()), llvm::APFloat(softcap),
+      qLayout, kvLayout, kvLayout, qLayout,
       /*ratio=*/llvm::APFloat(0.0f), /*op_id=*/0, /*row_size=*/1, /*training_mode=*/false);
   Value y = op.getO();
   if (flat)

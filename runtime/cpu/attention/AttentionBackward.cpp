@@ -75,7 +75,7 @@ public:
               true,
               true,
               s_.drops() ? s_.dropoutRow(in, sample) : DropoutRow{},
-              Sight(s_, Sight::bordersOf(s_, in, sample), reinterpret_cast<int32_t *>(scratch + documents_))};
+              Sight(s_, in, sample, reinterpret_cast<int32_t *>(scratch + documents_))};
       if (split_)
         restrict(job, part, parts / 2);
       keyHead(job);
@@ -434,7 +434,7 @@ private:
 std::unique_ptr<LibraryKernel> makeAttentionGrad(const LibraryCall &call, int threads) {
   bool packed = boolAttr(call, "packed", false);
   size_t tensors = packed ? 4 : 6, results = packed ? 1 : 3;
-  expectCounts(call, tensors, tensors + 5, results, results);
+  expectCounts(call, tensors, tensors + 6, results, results);
   const TensorDesc &o = call.inputs[packed ? 2 : 4];
   AttentionShape shape = readAttention(call, 1, o, tensors);
   expectShape(call, call.inputs[0], o.shape, "dO");

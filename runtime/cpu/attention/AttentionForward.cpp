@@ -62,16 +62,15 @@ public:
     parallelParts(threads_, tasks, [&](int64_t task) {
       int64_t head = task / splits_, split = task % splits_, sample = head / s_.keyHeads;
       char *scratch = static_cast<char *>(workspace) + threadSlot() * scratch_.bytes();
-      Job job{
-          q,
-          mask,
-          sinks,
-          static_cast<S *>(out[0]),
-          static_cast<T *>(out[1]),
-          scratch,
-          sample,
-          s_.drops() ? s_.dropoutRow(in, sample) : DropoutRow{},
-          Sight(s_, Sight::bordersOf(s_, in, sample), reinterpret_cast<int32_t *>(scratch + documentsAt_))};
+      Job job{q,
+              mask,
+              sinks,
+              static_cast<S *>(out[0]),
+              static_cast<T *>(out[1]),
+              scratch,
+              sample,
+              s_.drops() ? s_.dropoutRow(in, sample) : DropoutRow{},
+              Sight(s_, in, sample, reinterpret_cast<int32_t *>(scratch + documentsAt_))};
       keyHead(job, k, v, head % s_.keyHeads, queryPanels_ * split / splits_,
               queryPanels_ * (split + 1) / splits_);
     });
@@ -256,7 +255,7 @@ private:
 
 std::unique_ptr<LibraryKernel> makeAttention(const LibraryCall &call, int threads) {
   bool packed = boolAttr(call, "packed", false);
-  expectCounts(call, packed ? 1 : 3, packed ? 7 : 9, 2, 2);
+  expectCounts(call, packed ? 1 : 3, packed ? 8 : 10, 2, 2);
   AttentionShape shape = readAttention(call, 0, call.outputs[0], packed ? 1 : 3);
   expectSameType(call, call.inputs[0], call.outputs[0]);
   expectShape(call, call.outputs[1], {shape.batch, shape.queryHeads, shape.queries}, "LSE");

@@ -10,8 +10,10 @@ using namespace calls;
 
 class Sight {
 public:
-  /// `borders` of the sample, or null; `table` has room for tableSize() numbers then.
-  Sight(const AttentionShape &shape, const int64_t *borders, int32_t *table) : s_(&shape) {
+  /// Of a sample of a call with these inputs; `table` has room for tableSize() numbers.
+  Sight(const AttentionShape &shape, const void *const *inputs, int64_t sample, int32_t *table)
+      : s_(&shape), places_(shape.places < 0 ? nullptr : static_cast<const int64_t *>(inputs[shape.places])) {
+    const int64_t *borders = bordersOf(shape, inputs, sample);
     if (!borders)
       return;
     begins_ = table, ends_ = table + shape.queries;
@@ -28,23 +30,21 @@ public:
   static int64_t tableSize(const AttentionShape &shape) {
     return shape.documents < 0 ? 0 : 2 * shape.queries;
   }
-  /// Of the sample among a call's inputs.
-  static const int64_t *bordersOf(const AttentionShape &shape, const void *const *inputs, int64_t sample) {
-    return shape.documents < 0
-               ? nullptr
-               : static_cast<const int64_t *>(inputs[shape.documents]) + sample * (shape.queries + 1);
-  }
 
   int64_t firstKey(int64_t query) const {
-    return std::max<int64_t>(s_->firstKey(query), begins_ ? begins_[query] : 0);
+    return std::max<int64_t>(s_->firstKey(placeOf(query)), begins_ ? begins_[query] : 0);
   }
   int64_t endKey(int64_t query) const {
-    return std::min<int64_t>(s_->endKey(query), ends_ ? ends_[query] : s_->keys);
+    return std::min<int64_t>(s_->endKey(placeOf(query)), ends_ ? ends_[query] : s_->keys);
   }
   int64_t firstQuery(int64_t key) const {
+    if (places_)
+      return firstFrom(key - s_->right);
     return std::max<int64_t>(s_->firstQuery(key), begins_ ? begins_[key] : 0);
   }
   int64_t endQuery(int64_t key) const {
+    if (places_)
+      return firstFrom(key + s_->left + 1);
     return std::min<int64_t>(s_->endQuery(key), ends_ ? ends_[key] : s_->queries);
   }
   /// Whether each of the queries sees all of the keys, which are some.
@@ -53,7 +53,27 @@ public:
   }
 
 private:
+  static const int64_t *bordersOf(const AttentionShape &shape, const void *const *inputs, int64_t sample) {
+    return shape.documents < 0
+               ? nullptr
+               : static_cast<const int64_t *>(inputs[shape.documents]) + sample * (shape.queries + 1);
+  }
+
+  int64_t placeOf(int64_t query) const {
+    const int64_t run = s_->queries / s_->runs;
+    return places_ ? places_[query / run] + query % run : query;
+  }
+  /// The first query at a place that is not before `place`; places rise.
+  int64_t firstFrom(int64_t place) const {
+    const int64_t run = s_->queries / s_->runs;
+    for (int64_t k = 0; k < s_->runs; ++k)
+      if (places_[k] + run > place)
+        return k * run + std::max<int64_t>(0, place - places_[k]);
+    return s_->queries;
+  }
+
   const AttentionShape *s_;
+  const int64_t *places_;                             ///< of the runs of queries; null: query i is at place i
   const int32_t *begins_ = nullptr, *ends_ = nullptr; ///< of each place's document
 };
 

@@ -3,6 +3,9 @@
 #include <string>
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
+// Words that other files use as names.
+#undef far
+#undef near
 
 namespace kedge::rt::platform {
 

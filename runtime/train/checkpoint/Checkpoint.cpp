@@ -169,6 +169,8 @@ RunProgress progressOf(const ordered_json &manifest) {
   const int64_t step = countIn(manifest, "step");
   RunProgress progress{
       step, countIn(manifest, "optimizer_steps"), countIn(manifest, "samples"), bestOf(manifest, step), {}};
+  if (manifest.contains("sorted_rows"))
+    progress.sortedRows = countIn(manifest, "sorted_rows");
   if (progress.optimizerSteps > progress.step)
     fail("'optimizer_steps' is {}, expected at most 'step', which is {}", progress.optimizerSteps,
          progress.step);

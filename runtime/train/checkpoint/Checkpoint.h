@@ -19,6 +19,7 @@ struct RunProgress {
   int64_t samples = 0;                ///< rows used by completed steps, over all ranks
   BestSoFar best;                     ///< the best of the evaluations so far
   std::optional<LogLine> unevaluated; ///< of the last step, when a signal ended its evaluation
+  int64_t sortedRows = 0; ///< of how many rows --shuffle makes those of a batch about as long; 0: it does not
 };
 
 /// States that each rank wrote a part of: where the elements of the whole tensor are.

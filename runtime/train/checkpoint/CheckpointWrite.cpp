@@ -82,6 +82,8 @@ ordered_json manifestJson(const Executor &executor, const RunProgress &progress,
   json["step"] = progress.step;
   json["optimizer_steps"] = progress.optimizerSteps;
   json["samples"] = progress.samples;
+  if (progress.sortedRows != 0)
+    json["sorted_rows"] = progress.sortedRows;
   if (const BestSoFar &best = progress.best; !best.metric.empty() && std::isfinite(best.value))
     json["best"] = {
         {"metric", best.metric}, {"value", best.value}, {"step", best.step}, {"since", best.since}};

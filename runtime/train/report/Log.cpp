@@ -156,6 +156,12 @@ void Log::write(const LogLine &line) {
     text.key("samples_per_second");
     text.real(line.perSecond);
   }
+  if (line.length) {
+    text.key("length");
+    text.number(*line.length);
+    text.key("padding");
+    text.real(line.padding);
+  }
   text.key("memory_bytes");
   text.number(line.memoryBytes);
   if (line.evalLoss) {

@@ -39,7 +39,9 @@ struct LogLine {
   StepMetrics stepMetrics;
   LossTerms lossTerms;
   std::shared_ptr<const std::vector<ExpertCounts>> experts; ///< null: the program does not count them
-  bool countsTokens = false;                                ///< perSecond is of tokens, not of samples
+  std::optional<int64_t> length; ///< the longest that the step took its rows for, where there are several
+  std::optional<double> padding; ///< the share of its places that rows did not fill
+  bool countsTokens = false;     ///< perSecond is of tokens, not of samples
   uint64_t memoryBytes = 0;
   std::optional<double> evalLoss;
   std::vector<MetricValue> metrics; ///< in addition to evalLoss

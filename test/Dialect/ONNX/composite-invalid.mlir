@@ -323,3 +323,21 @@ func.func @attention_sinks(%q: tensor<2x1x4x4xf32>, %s: tensor<2xf32>) {
   %0:2 = train.attention %q, %q, %q sinks(%s) {scale = 0.5} : (tensor<2x1x4x4xf32>, tensor<2x1x4x4xf32>, tensor<2x1x4x4xf32>, tensor<2xf32>) -> (tensor<2x1x4x4xf32>, tensor<2x1x4xf32>)
   return
 }
+
+// -----
+
+func.func @attention_places(%q: tensor<2x1x4x4xf32>, %p: tensor<3xi64>) {
+  // expected-error @+2 {{places 'tensor<3xi64>' of 4 queries: expected i64 [C] with as many in each of C runs}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = train.attention %q, %q, %q places(%p) sees(causal) {scale = 0.5} : (tensor<2x1x4x4xf32>, tensor<2x1x4x4xf32>, tensor<2x1x4x4xf32>, tensor<3xi64>) -> (tensor<2x1x4x4xf32>, tensor<2x1x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_places_of_documents(%q: tensor<2x1x4x4xf32>, %d: tensor<2x5xi64>, %p: tensor<2xi64>) {
+  // expected-error @+2 {{queries at places of their own do not go with documents yet}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = train.attention %q, %q, %q documents(%d) places(%p) {scale = 0.5} : (tensor<2x1x4x4xf32>, tensor<2x1x4x4xf32>, tensor<2x1x4x4xf32>, tensor<2x5xi64>, tensor<2xi64>) -> (tensor<2x1x4x4xf32>, tensor<2x1x4xf32>)
+  return
+}

@@ -80,7 +80,7 @@ for options, words_expected in [
         ([*mse, "--ranks", "2", "--persist-bytes", "1MiB"], "--persist-bytes would have no effect: parameters are in parts with --zero 3 alone"),
         ([*mse, "--pipeline", "3", "--ranks", "4"], "3 does not divide 4 ranks; sizes that do are 1, 2, 4"),
         ([*mse, "--mesh", "data=2", "--ranks", "4"], "--mesh data=2 --ranks 4: the mesh has 2 ranks; leave --ranks out, or give --ranks 2"),
-        ([*mse, "--mesh", "rows=2"], "--mesh rows=2: 'rows' is no axis of a mesh; the axes are pipeline, replica, data, expert, tensor"),
+        ([*mse, "--mesh", "rows=2"], "--mesh rows=2: 'rows' is no axis of a mesh; the axes are pipeline, replica, data, expert, context, tensor"),
         ([*mse, "--mesh", "data=2", "--ranks", "1,2"], "a mesh is of one number of ranks; give one"),
         ([*mse, "--mesh", "tensor=2", "--tensor", "2"], "tensor ranks are named twice; name them in one of both"),
         ([*mse, "--replicas", "node"], "--replicas node: expected one number of ranks, --ranks N, and no --mesh"),

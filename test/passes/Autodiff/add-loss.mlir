@@ -1,4 +1,9 @@
 // RUN: kedge-opt %s --pass-pipeline='builtin.module(func.func(kedge-add-loss{kind=cross-entropy accumulate=2}))' | FileCheck %s
+// RUN: kedge-opt %s --pass-pipeline='builtin.module(func.func(kedge-add-loss{kind=cross-entropy accumulate=2 nominal-items=24}))' | FileCheck %s --check-prefix=LONGER
+
+// Divided as steps of longer rows, 24 items a micro-batch: 1 / 48.
+// LONGER: train.loss_gradient = 0.020833333333333332
+// LONGER-SAME: train.nominal_items = 4.800000e+01
 
 // 2 x 3 items, two micro-batches: backward starts from 1 / 12.
 // CHECK-LABEL: func.func @model

@@ -19,7 +19,7 @@
 // STATISTICS: 8 kedge-set-mesh ranks
 // DATA: dist.mesh = #dist.mesh<["data"] = [3]>
 // ALONE-NOT: dist.mesh
-// AXIS: for the --mesh option: 'rows' is no axis of a mesh; the axes are pipeline, replica, data, expert, tensor
+// AXIS: for the --mesh option: 'rows' is no axis of a mesh; the axes are pipeline, replica, data, expert, context, tensor
 // TWICE: for the --mesh option: axis 'data' is named twice; name each axis once
 // SIZE: for the --mesh option: 'data=0': expected data=N with a number of ranks from 1 to 1048576
 train.state parameter @w tensor<3xf32>

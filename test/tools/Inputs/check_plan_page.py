@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """check_plan_page.py DOM.html PLAN.json ARENA.csv: what the page's script drew is what the plan and the arena say."""
 import csv
+import decimal
 import html
 import json
 import re
@@ -8,10 +9,11 @@ import sys
 
 
 def amount(size):
+    """A tie is rounded up, as the page's toFixed does."""
     unit = 0
     while size >= 1024 and unit < 4:
         size, unit = size / 1024, unit + 1
-    return f"{size} B" if unit == 0 else f"{size:.2f} {['B', 'KiB', 'MiB', 'GiB', 'TiB'][unit]}"
+    return f"{size} B" if unit == 0 else f"{decimal.Decimal(size).quantize(decimal.Decimal('0.01'), decimal.ROUND_HALF_UP)} {['B', 'KiB', 'MiB', 'GiB', 'TiB'][unit]}"
 
 
 def main():

@@ -20,8 +20,11 @@ struct Case {
   std::optional<int64_t> left = {};    ///< keys before the query's own
   std::vector<int64_t> documents = {}; ///< borders, of each sample alike
   std::vector<float> sinks = {};
+  std::vector<int64_t> places = {}; ///< of the first queries of equal runs
 
   bool sees(int64_t i, int64_t j) const {
+    if (const int64_t run = places.empty() ? 0 : queries / static_cast<int64_t>(places.size()); run > 0)
+      i = places[i / run] + i % run;
     auto document = [&](int64_t at) { return std::ranges::upper_bound(documents, at) - documents.begin(); };
     return !(causal && j > i + offset) && !(left && j < i - *left) && document(i) == document(j);
   }
@@ -138,6 +141,7 @@ json withOperands(json attrs, const Case &c, size_t first) {
   there.push_back(!c.maskShape.empty());
   there.insert(there.end(), c.ratio != 0 ? 3 : 1, c.ratio != 0);
   there.push_back(!c.documents.empty());
+  there.push_back(!c.places.empty());
   there.push_back(first == 3 && !c.sinks.empty());
   attrs["operands"] = there;
   return attrs;
@@ -156,6 +160,10 @@ Array makeMask(const Case &c, Reference &reference) {
     reference.mask.push_back(mask.data<uint8_t>()[i] ? 0 : -INFINITY);
   }
   return mask;
+}
+
+Array placesOf(const Case &c) {
+  return Array::of<int64_t>({static_cast<int64_t>(c.places.size())}, c.places);
 }
 
 /// 0, the borders, then the end, for each sample.
@@ -187,6 +195,8 @@ template <typename T> void check(const Case &c, double tolerance) {
       inputs.push_back(Array::of<int64_t>({}, {static_cast<int64_t>(counter)}));
   if (!c.documents.empty())
     inputs.push_back(bordersOf(c));
+  if (!c.places.empty())
+    inputs.push_back(placesOf(c));
   std::vector<Array> others(inputs.begin() + 3, inputs.end());
   if (!c.sinks.empty())
     inputs.push_back(Array::of<float>({c.heads}, c.sinks));
@@ -249,6 +259,28 @@ TEST(KernelAttention, Windows) {
   checkFloatAndHalf(c);
 }
 
+/// Queries of a rank: in a row, or in two runs.
+TEST(KernelAttention, Places) {
+  for (Case c : {Case{1, 2, 1, 35, 140, 24, 24, true},
+                 {2, 1, 1, 96, 384, 8, 8, true},
+                 {1, 1, 1, 40, 200, 8, 8, true, -3}})
+    for (const std::vector<int64_t> &places : {std::vector<int64_t>{0}, {c.queries}, {c.keys - c.queries}}) {
+      c.places = places;
+      checkFloatAndHalf(c);
+      c.left = 50;
+      checkFloatAndHalf(c);
+      c.left = {};
+    }
+  Case c{1, 2, 2, 96, 384, 8, 8, true};
+  for (const std::vector<int64_t> &places : {std::vector<int64_t>{0, 336}, {48, 288}, {144, 192}}) {
+    c.places = places;
+    checkFloatAndHalf(c);
+    c.left = 70, c.sinks = {0.5f, -1};
+    checkFloatAndHalf(c);
+    c.left = {}, c.sinks = {};
+  }
+}
+
 TEST(KernelAttention, DocumentsAndSinks) {
   Case c{1, 4, 2, 130, 130, 8, 6, true};
   c.documents = {17, 18, 60, 111};
@@ -278,13 +310,15 @@ template <typename T> void expectBitsOfMask(const Case &c) {
   auto run = [&](bool asMask) {
     Case plain = c;
     if (asMask)
-      plain.causal = false, plain.left = {}, plain.documents = {},
+      plain.causal = false, plain.left = {}, plain.documents = {}, plain.places = {},
       plain.maskShape = {1, 1, c.queries, c.keys};
     std::vector<Array> more;
     if (asMask)
       more.push_back(mask);
     else if (!c.documents.empty())
       more.push_back(bordersOf(c));
+    else if (!c.places.empty())
+      more.push_back(placesOf(c));
     std::vector<Array> inputs = {q, k, v};
     inputs.insert(inputs.end(), more.begin(), more.end());
     auto results = runKernel("train.attention", withOperands(attributes(plain), plain, 3), inputs,
@@ -310,6 +344,11 @@ TEST(KernelAttention, PlacesHaveTheBitsOfAMask) {
       expectBitsOfMask<float>(c), expectBitsOfMask<BFloat16>(c), expectBitsOfMask<Float16>(c);
     }
     c.offset = 0, c.left = {}, c.documents = {1, 100, 339, 400};
+    expectBitsOfMask<float>(c), expectBitsOfMask<BFloat16>(c), expectBitsOfMask<Float16>(c);
+  }
+  Case c{1, 2, 1, 120, 480, 24, 24, true};
+  for (const std::vector<int64_t> &places : {std::vector<int64_t>{240}, {60, 360}}) {
+    c.places = places;
     expectBitsOfMask<float>(c), expectBitsOfMask<BFloat16>(c), expectBitsOfMask<Float16>(c);
   }
 }

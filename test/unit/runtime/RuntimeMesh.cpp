@@ -52,8 +52,9 @@ TEST(RuntimeMesh, EveryRankIsInOneGroupOfAnAxis) {
 
 TEST(RuntimeMesh, WhatIsNoneIsTold) {
   for (const auto &[text, words] :
-       {std::pair{"rows=2",
-                  "'rows' is no axis of a mesh; the axes are pipeline, replica, data, expert, tensor"},
+       {std::pair{
+            "rows=2",
+            "'rows' is no axis of a mesh; the axes are pipeline, replica, data, expert, context, tensor"},
         std::pair{"data=2,data=2", "axis 'data' is named twice"}, std::pair{"data", "expected data=N"},
         std::pair{"data=2x", "expected data=N"}, std::pair{"data=-1", "expected data=N"},
         std::pair{"data=2,", "'' is no axis"},

@@ -16,6 +16,19 @@ SmallVector<int64_t> logicalShape(Value v, AttentionLayout layout) {
   return layout == AttentionLayout::BHTD ? SmallVector<int64_t>(s)
                                          : SmallVector<int64_t>{s[0], s[2], s[1], s[3]};
 }
+/// Of the runs of so many queries. `places` may be null.
+LogicalResult checkPlaces(std::optional<Location> loc, Value places, int64_t queries, bool hasDocuments) {
+  if (!places)
+    return success();
+  ArrayRef<int64_t> shape = shapeOf(places);
+  if (shape.size() != 1 || shape[0] < 1 || queries % shape[0] != 0 ||
+      !elementOf(places).isSignlessInteger(64))
+    return emitOptionalError(loc, "places ", places.getType(), " of ", queries,
+                             " queries: expected i64 [C] with as many in each of C runs");
+  if (hasDocuments)
+    return emitOptionalError(loc, "queries at places of their own do not go with documents yet");
+  return success();
+}
 } // namespace
 
 LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
@@ -41,6 +54,8 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
                     !elementOf(documents).isSignlessInteger(64)))
     return emitOptionalError(loc, "documents ", documents.getType(), " are no borders of ", q[0], " rows of ",
                              q[2], " queries and as many keys: expected i64 [", q[0], ", ", q[2] + 1, "]");
+  if (failed(checkPlaces(loc, adaptor.getPlaces(), q[2], bool(adaptor.getDocuments()))))
+    return failure();
   if (Value sinks = adaptor.getSinks();
       sinks && (shapeOf(sinks) != ArrayRef<int64_t>{q[1]} || !isa<FloatType>(elementOf(sinks))))
     return emitOptionalError(loc, "sinks ", sinks.getType(), " are no scores of ", q[1], " heads");
@@ -96,11 +111,11 @@ LogicalResult AttentionOp::buildGradient(OpBuilder &builder, ValueRange resultGr
     return emitOpError("has no gradient through its log-sum-exp");
   if (getTrainingMode() && getRandom().empty() && !getRatio().isZero())
     return emitOpError("drops out in training, which the step's builder binds to its random numbers first");
-  auto grad = AttentionGradOp::create(builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(),
-                                      resultGrads[0], getQ(), getK(), getV(), getO(), getLSE(), getMask(),
-                                      getRandom(), getDocuments(), getScaleAttr(), getVisibleAttr(),
-                                      getSoftcapAttr(), getQLayoutAttr(), getKLayoutAttr(), getVLayoutAttr(),
-                                      getOLayoutAttr(), getRatioAttr(), getOpIdAttr(), getRowSizeAttr());
+  auto grad = AttentionGradOp::create(
+      builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(), resultGrads[0], getQ(), getK(),
+      getV(), getO(), getLSE(), getMask(), getRandom(), getDocuments(), getPlaces(), getScaleAttr(),
+      getVisibleAttr(), getSoftcapAttr(), getQLayoutAttr(), getKLayoutAttr(), getVLayoutAttr(),
+      getOLayoutAttr(), getRatioAttr(), getOpIdAttr(), getRowSizeAttr());
   operandGrads.append({grad.getDQ(), grad.getDK(), grad.getDV()});
   if (getMask())
     operandGrads.push_back(attentionMaskGradient(builder, *this, resultGrads[0]));

@@ -95,6 +95,10 @@ bool hasUnseenKeys(const AttentionShape &shape, int64_t rows, int64_t step) {
 }
 
 void expectOnGpu(const CallKernels &kernels, const AttentionShape &shape) {
+  if (shape.places >= 0)
+    rt::calls::failCall(kernels.call,
+                        "queries at places of their own, which an axis 'context' makes, are not available "
+                        "yet for CUDA: compile for --target cpu");
   if (shape.documents >= 0)
     rt::calls::failCall(kernels.call,
                         "borders of documents for CUDA are not available yet: compile for --target cpu");

@@ -167,18 +167,21 @@ def Train_AttentionOp : Train_Op<"attention", [DifferentiableOperands, AttrSized
 
     What is hidden by its place costs nothing, neither memory nor time: `visible` bounds the keys before and behind the
     query's own place, and `documents` (i64 [B, T + 1], rising, 0 first, filled up with T) are borders that no query sees
-    across. A score of `sinks` [Hq] more takes its share of each row's probabilities. docs/library-kernels.md.
+    across. `places` (i64 [C], rising) are the places of the first queries of C equal runs of them; without it query i is at
+    place i. A score of `sinks` [Hq] more takes its share of each row's probabilities. docs/library-kernels.md.
 
     ```mlir
     %o, %lse = train.attention %q, %k, %v sees(causal, left = 511) {scale = 0.125 : f64} : ...
     ```
   }];
   let arguments = !con((ins ONNX_Tensor:$Q, ONNX_Tensor:$K, ONNX_Tensor:$V, Optional<ONNX_Tensor>:$mask,
-    Variadic<Train_Counter>:$random, Optional<ONNX_Tensor>:$documents, Optional<ONNX_Tensor>:$sinks), AttentionAttrs,
+    Variadic<Train_Counter>:$random, Optional<ONNX_Tensor>:$documents, Optional<ONNX_Tensor>:$places,
+    Optional<ONNX_Tensor>:$sinks), AttentionAttrs,
     AttentionDropoutAttrs, (ins DefaultValuedAttr<BoolAttr, "false">:$training_mode));
   let results = (outs ONNX_Tensor:$O, ONNX_Tensor:$LSE);
   let assemblyFormat = [{
-    $Q `,` $K `,` $V (`,` $mask^)? (`random` `(` $random^ `)`)? (`documents` `(` $documents^ `)`)? (`sinks` `(` $sinks^ `)`)?
+    $Q `,` $K `,` $V (`,` $mask^)? (`random` `(` $random^ `)`)? (`documents` `(` $documents^ `)`)?
+    (`places` `(` $places^ `)`)? (`sinks` `(` $sinks^ `)`)?
     custom<Sees>($visible) attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -188,12 +191,12 @@ def Train_AttentionGradOp : Train_TypedOp<"attention_grad", [AttrSizedOperandSeg
     DeclareOpInterfaceMethods<LibraryCallOpInterface, ["repeatedShare"]>]> {
   let summary = "Gradients of train.attention with respect to Q, K and V";
   let arguments = !con((ins ONNX_Tensor:$dO, ONNX_Tensor:$Q, ONNX_Tensor:$K, ONNX_Tensor:$V, ONNX_Tensor:$O,
-    ONNX_Tensor:$LSE, Optional<ONNX_Tensor>:$mask, Variadic<Train_Counter>:$random, Optional<ONNX_Tensor>:$documents),
-    AttentionAttrs, AttentionDropoutAttrs);
+    ONNX_Tensor:$LSE, Optional<ONNX_Tensor>:$mask, Variadic<Train_Counter>:$random, Optional<ONNX_Tensor>:$documents,
+    Optional<ONNX_Tensor>:$places), AttentionAttrs, AttentionDropoutAttrs);
   let results = (outs ONNX_Tensor:$dQ, ONNX_Tensor:$dK, ONNX_Tensor:$dV);
   let assemblyFormat = [{
     $dO `,` $Q `,` $K `,` $V `,` $O `,` $LSE (`,` $mask^)? (`random` `(` $random^ `)`)? (`documents` `(` $documents^ `)`)?
-    custom<Sees>($visible) attr-dict `:` functional-type(operands, results)
+    (`places` `(` $places^ `)`)? custom<Sees>($visible) attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

@@ -1,0 +1,7 @@
+// Rules by which ops of the dialect are computed on some positions (PositionOpInterface).
+#pragma once
+#include "mlir/IR/MLIRContext.h"
+
+namespace kedge::train {
+void registerPositions(mlir::MLIRContext *context);
+} // namespace kedge::train
