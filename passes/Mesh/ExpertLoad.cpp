@@ -11,7 +11,8 @@
 namespace kedge::mesh {
 namespace {
 
-using nlohmann::json;
+/// Entries stay in the order of the text.
+using json = nlohmann::ordered_json;
 
 [[noreturn]] void refuse(const std::string &path, int64_t line, const std::string &why) {
   fail("{}:{}: {}; expected a JSON list of numbers for each layer, an object of such lists by the layers' names, or "
@@ -120,7 +121,8 @@ std::vector<LayerLoad> ofLog(const std::string &path, const std::string &text) {
     const json entry = written.empty() ? json::object() : json::parse(written, nullptr, false);
     if (!entry.is_object())
       refuse(path, line, "it is no line of a log");
-    for (const auto &[name, counts] : entry.value("experts", json::object()).items()) {
+    const json experts = entry.value("experts", json::object());
+    for (const auto &[name, counts] : experts.items()) {
       const auto [place, isNew] = places.emplace(name, layers.size());
       if (isNew)
         layers.push_back({name, line, {}});

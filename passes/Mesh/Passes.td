@@ -77,7 +77,7 @@ def SetExpertLoad : MeshPass<"kedge-set-expert-load"> {
     the product has `load = array<f64: 2.500000e-01, 7.500000e-01, 0.000000e+00, 0.000000e+00>`.
   }];
   let statistics = [Counter<"layers", "whose products have a load">];
-  let options = [Option<"load", "load", "kedge::mesh::ExpertLoad", "{}", "file with the rows of each expert, by layer">,
+  let options = [Option<"load", "load", "kedge::mesh::ExpertLoad", "kedge::mesh::ExpertLoad()", "file with the rows of each expert, by layer">,
                  Option<"capacity", "capacity", "double", "0", "as of kedge-cut-experts, for the remark">];
 }
 

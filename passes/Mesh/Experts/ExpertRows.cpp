@@ -71,9 +71,9 @@ ExpertRows::ExpertRows(Operation *first, Value chosen, int64_t experts, double s
                                      train::countChosen(b, loc, chosen, count), group)
                .getResult(0);
   Value within = ModOp::create(b, loc, column, integers(b, loc, element, {}, own));
-  auto sent = dist::DispatchOp::create(b, loc, RankedTensorType::get({room, 1}, element), within, chosen_,
+  auto arrived = dist::DispatchOp::create(b, loc, RankedTensorType::get({room, 1}, element), within, chosen_,
                                        counts, count, group.ranks, own, group.axis.getValue(), sent());
-  local_ = sent.getMoved();
+  local_ = arrived.getMoved();
 }
 
 /// The rows of all ranks' tokens, as shares of them have experts of one rank.

@@ -58,11 +58,11 @@ private:
   mlir::Value send(PlacedBuilder &builder, mlir::Value value, int64_t rows);
   mlir::Value withDims(PlacedBuilder &builder, mlir::Value local, int64_t leading) const;
 
-  mlir::Value chosen_;
   /// Null where the products have no `load`.
   mlir::IntegerAttr sent() const { return hasLoad ? expected() : mlir::IntegerAttr(); }
   void takeLoad();
 
+  mlir::Value chosen_;
   int64_t count, places, room = 0, likely = 0;
   bool hasLoad = false;
   dist::RankGroup group;
