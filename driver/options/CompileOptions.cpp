@@ -65,21 +65,7 @@ void checkPrecision(const CompileOptions &options) {
     fail("--master-weights off: not available with --zero {}; expected --zero 0", options.partition.stage);
 }
 
-/// A basis is of a whole matrix.
-static void checkBases(const CompileOptions &options) {
-  const std::pair<const char *, bool> others[] = {
-      {"--target cuda, which has no kernel for eigenvectors", options.onGpu()},
-      {"a state that ranks share out (zero 1 to 3)", options.partition.stage > 0 && options.model.ranks.front() > 1},
-      {"an axis 'tensor'", options.model.meshOfRanks().sizeOf(rt::Mesh::kTensor) > 1},
-      {"an axis 'pipeline'", options.isPipelined()}};
-  for (const auto &[what, isGiven] : others)
-    if (isGiven)
-      fail("--optimizer {}: not available yet with {}", wordOf(options.update.optimizer), what);
-}
-
 void checkOptimizer(const CompileOptions &options) {
-  if (autodiff::factsOf(options.update.optimizer).hasBases)
-    checkBases(options);
   using autodiff::Optimizer;
   const Optimizer optimizer = options.update.optimizer;
   const bool averages = optimizer == Optimizer::ScheduleFreeAdamW;

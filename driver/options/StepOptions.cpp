@@ -58,8 +58,7 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
   if (options.isPipelined())
     step.stages.room = roomOfRank(options);
   step.update.momentum = options.momentumOrDefault();
-  const autodiff::OptimizerFacts &optimizer = autodiff::factsOf(options.update.optimizer);
-  step.update.nesterov |= optimizer.hasMatrices && optimizer.hasMomentum;
+  step.update.nesterov |= autodiff::factsOf(options.update.optimizer).hasMatrices;
   step.lossScale.scales |= options.precision == pipelines::Precision::Fp16;
   return step;
 }

@@ -36,7 +36,7 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
 
   void run() override {
     rule = updateRule(optimizer);
-    settings = {optimizer, momentum, nesterov, moments, averageDecay, caution, preconditionFrequency, shampooBeta};
+    settings = {optimizer, momentum, nesterov, moments, averageDecay, caution};
     auto step = train::functionOf(getOperation(), FunctionKind::Step);
     func::FuncOp backward = step ? step : train::functionOf(getOperation(), FunctionKind::Micro);
     if (backward && train::isOfTrainingInfo(backward))

@@ -14,7 +14,6 @@ struct OptimizerFacts {
   bool hasMomentum = false; ///< takes --momentum
   bool hasMoments = false;  ///< takes --moments; sgd does with momentum
   bool hasMatrices = false; ///< takes --muon
-  bool hasBases = false;    ///< takes --precondition-frequency and --shampoo-beta
   bool hasCaution = false;  ///< takes --cautious
   std::optional<Optimizer> in8bits = std::nullopt;
 };

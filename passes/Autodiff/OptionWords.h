@@ -21,8 +21,7 @@ enum class Optimizer {
   Adopt,
   ScheduleFreeAdamW,
   NorMuon,
-  Prodigy,
-  Soap
+  Prodigy
 };
 
 /// What adamw leaves out.
@@ -50,8 +49,7 @@ template <> struct kedge::Words<kedge::autodiff::Optimizer> {
       {ScheduleFreeAdamW, "schedule-free-adamw",
        "evaluates an average of the weights in the place of a schedule"},
       {NorMuon, "normuon", "muon with a second moment of each neuron"},
-      {Prodigy, "prodigy", "estimates the rate"},
-      {Soap, "soap", "Adam in the eigenbasis of Shampoo's preconditioner for matrices, AdamW for the rest"}};
+      {Prodigy, "prodigy", "estimates the rate"}};
 };
 
 template <> struct kedge::Words<kedge::autodiff::Caution> {

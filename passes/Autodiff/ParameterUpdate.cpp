@@ -151,11 +151,6 @@ constexpr OptimizerRow kOptimizers[] = {
     {Optimizer::NorMuon,
      updateNorMuon,
      {.defaults = {.beta2 = 0.95, .eps = 1e-10, .momentum = 0.95}, .hasMomentum = true, .hasMatrices = true}},
-    {Optimizer::Soap,
-     updateSoap,
-     {.defaults = {.beta1 = 0.95, .beta2 = 0.95, .weightDecay = 0.01, .lr = 3e-3},
-      .hasMatrices = true,
-      .hasBases = true}},
     {Optimizer::Prodigy, nullptr, {.defaults = {.lr = 1}}, updateProdigy}};
 
 const OptimizerRow &rowOf(Optimizer optimizer) {

@@ -23,8 +23,6 @@ struct UpdateSettings {
   Moments moments = Moments::Fp32;
   double averageDecay = 0; ///< of the moving average of parameters; 0: none
   Caution caution = Caution::None;
-  int64_t preconditionFrequency = 10; ///< updates from one refresh of a basis to the next
-  double shampooBeta = -1;            ///< of the preconditioner's mean; negative: beta2
 };
 
 class ParameterUpdate {
@@ -95,7 +93,6 @@ void updateAdam8bit(ParameterUpdate &update);
 void updateAdopt(ParameterUpdate &update);
 void updateScheduleFree(ParameterUpdate &update);
 void updateNorMuon(ParameterUpdate &update);
-void updateSoap(ParameterUpdate &update);
 void updateProdigy(llvm::MutableArrayRef<ParameterUpdate> updates);
 
 /// Values that the host writes before the step, f32.

@@ -338,8 +338,6 @@ def AddOptimizer : StepPass<"kedge-add-optimizer", "mlir::ModuleOp"> {
     Option<"nesterov", "nesterov", "bool", "false", "Nesterov momentum">,
     Option<"moments", "moments", "kedge::autodiff::Moments", "kedge::autodiff::Moments::Fp32", "of adamw, adam, lion and sgd: fp32, bf16 or int8 (companded, in groups of 32; see train.companded)">,
     Option<"caution", "caution", "kedge::autodiff::Caution", "kedge::autodiff::Caution::None", "what adamw leaves out: none, updates (of elements against their gradient) or decay (of elements against their update)">,
-    Option<"preconditionFrequency", "precondition-frequency", "int64_t", "10", "of soap: updates from one refresh of a matrix's basis to the next">,
-    Option<"shampooBeta", "shampoo-beta", "kedge::ExactDouble", "-1.0", "of soap: of the mean of products of gradients; negative: beta2">,
     Option<"averageDecay", "average-decay", "kedge::ExactDouble", "0.0", "of the moving average that is kept of each parameter; 0: none is kept">,
     Option<"clipNorm", "clip-norm", "kedge::ExactDouble", "0.0", "largest global gradient norm; 0: no clipping">,
     Option<"signedItems", "signed-items", "bool", "false", "weights of rows are counted: the sum of the items may be negative, the norm is not">,

@@ -8,7 +8,6 @@
   FILE(Attention) \
   FILE(AveragePool) \
   FILE(Conv) \
-  FILE(Eigenbasis) \
   FILE(Fill) \
   FILE(Gather) \
   FILE(GatherGrad) \

@@ -65,56 +65,6 @@ class CautiousDecay(torch.optim.Optimizer):
             p.sub_(group["lr"] * (update + group["weight_decay"] * (update * p >= 0) * p))
 
 
-class Soap(torch.optim.Optimizer):
-    """Vyas et al. (2024), algorithm 3, as the authors' code runs it for matrices: the first step only begins the preconditioner, and a new
-    basis serves from the next step on. In f64, so that a difference is the program's."""
-
-    def __init__(self, params, lr, betas, eps, weight_decay, frequency):
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "frequency": frequency})
-
-    @staticmethod
-    def products(gradient):
-        return [gradient @ gradient.T, gradient.T @ gradient]
-
-    @torch.no_grad()
-    def step(self):
-        group = self.param_groups[0]
-        (beta1, beta2), lr = group["betas"], group["lr"]
-        for p in group["params"]:
-            state, g = self.state[p], p.grad.double()
-            if not state:
-                state.update(k=0, m=torch.zeros_like(g), v=torch.zeros_like(g), means=[(1 - beta2) * one for one in self.products(g)])
-                state["bases"] = [torch.linalg.eigh(one)[1].flip(1) for one in state["means"]]
-                continue
-            state["k"] += 1
-            left, right = state["bases"]
-            state["m"] = beta1 * state["m"] + (1 - beta1) * left.T @ g @ right  # in the basis at hand
-            state["v"] = beta2 * state["v"] + (1 - beta2) * (left.T @ g @ right) ** 2
-            size = lr * (1 - beta2 ** state["k"]) ** 0.5 / (1 - beta1 ** state["k"])
-            p.sub_((size * left @ (state["m"] / (state["v"].sqrt() + group["eps"])) @ right.T).float())
-            p.mul_(1 - lr * group["weight_decay"])
-            outside = left @ state["m"] @ right.T
-            for mean, one in zip(state["means"], self.products(g)):
-                mean.lerp_(one, 1 - beta2)
-            if state["k"] % group["frequency"] == 0:
-                self.refresh(state)
-            left, right = state["bases"]
-            state["m"] = left.T @ outside @ right
-
-    @staticmethod
-    def refresh(state):
-        for side, (mean, basis) in enumerate(zip(state["means"], state["bases"])):
-            order = torch.argsort(torch.diag(basis.T @ mean @ basis), descending=True, stable=True)
-            state["v"] = state["v"].index_select(side, order)
-            state["bases"][side] = torch.linalg.qr(mean @ basis[:, order])[0]
-
-
-def soap(parameters, lr):
-    square = [p for n, p in parameters if n.endswith("proj.weight")]  # of others no gradient has the rank that tells all eigenvectors
-    rest = [p for n, p in parameters if not n.endswith("proj.weight")]
-    return [Soap(square, lr, (0.95, 0.95), 1e-8, 0.01, 5), torch.optim.AdamW(rest, lr=lr, betas=(0.95, 0.95), weight_decay=0.01)]
-
-
 # Name -> optimizers of named parameters, rate, further options, allowed relative difference.
 RUNS = {
     "lion": (lambda p, lr: [bnb.optim.Lion([q for _, q in p], lr=lr, weight_decay=0.1)], 1e-3, ["--weight-decay", "0.1"], 2e-5),
@@ -135,7 +85,6 @@ RUNS = {
                             ["--weight-decay", "0.1", "--warmup", "10"], 1e-5),
     "prodigy": (lambda p, lr: [prodigyopt.Prodigy([q for _, q in p], lr=lr, weight_decay=0.1)], 0.2, ["--weight-decay", "0.1"], 1e-5),
     "normuon": (normuon, 3e-3, [], 2e-3),
-    "soap": (soap, 3e-3, ["--muon", "proj", "--precondition-frequency", "5"], 1e-5),
 }
 LONG = list(RUNS)[list(RUNS).index("adopt"):]  # compared over more steps
 

@@ -4,7 +4,6 @@
 // RUN: kedge-opt %s --kedge-add-optimizer="caution=updates" | FileCheck %s --check-prefix=UPDATES
 // RUN: kedge-opt %s --kedge-add-optimizer="caution=decay moments=bf16" | FileCheck %s --check-prefix=DECAY
 // RUN: kedge-opt %s --kedge-add-optimizer=optimizer=normuon | FileCheck %s --check-prefix=NORMUON
-// RUN: kedge-opt %s --kedge-add-optimizer="optimizer=soap precondition-frequency=5" | FileCheck %s --check-prefix=SOAP
 
 // ADOPT: train.state moment1 @w.moment1 tensor<4x6xf32>
 // The direction is of the second moment before the step.
@@ -35,13 +34,6 @@
 // NORMUON: train.state state @w.neuron_moment tensor<1x6xf32>
 // NORMUON: train.state moment1 @v.moment1 tensor<5xf32>
 // NORMUON: train.adamw
-
-// A basis for each side of a matrix, made of the mean that has the step's gradient in it.
-// SOAP-DAG: train.state state @w.left_products tensor<4x4xf32>
-// SOAP-DAG: train.state state @w.right_basis tensor<6x6xf32>
-// SOAP: train.eigenbasis {{.*}} {frequency = 5 : i64{{.*}}} : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<f32>) -> (tensor<4x4xf32>, tensor<4xi64>)
-// SOAP: train.eigenbasis {{.*}} -> (tensor<6x6xf32>, tensor<6xi64>)
-// SOAP: train.adamw
 train.state parameter @w tensor<4x6xf32> {tune.orthogonal = 1 : i64}
 train.state parameter @v tensor<5xf32>
 func.func @step(%w: tensor<4x6xf32> {train.binding = #train.binding<state @w>}, %v: tensor<5xf32> {train.binding = #train.binding<state @v>})
