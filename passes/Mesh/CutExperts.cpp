@@ -126,7 +126,8 @@ private:
     PlacedBuilder builder(product);
     Value x = rows.local(builder, product.getX(), shapeOf(product.getExperts())[1]);
     auto made = train::GroupedMatmulOp::create(builder, product.getLoc(), x, rows.experts(), product.getW(),
-                                               product.getTransB(), /*skips=*/true, rows.expected(), DenseF64ArrayAttr());
+                                               product.getTransB(), /*skips=*/true, rows.expected(),
+                                               DenseF64ArrayAttr());
     rows.replace(builder, product.getY(), made);
     return success();
   }

@@ -15,7 +15,8 @@ namespace {
 using json = nlohmann::ordered_json;
 
 [[noreturn]] void refuse(const std::string &path, int64_t line, const std::string &why) {
-  fail("{}:{}: {}; expected a JSON list of numbers for each layer, an object of such lists by the layers' names, or "
+  fail("{}:{}: {}; expected a JSON list of numbers for each layer, an object of such lists by the layers' "
+       "names, or "
        "the log of a run of a program with --log-experts",
        path, line, why);
 }
@@ -32,8 +33,9 @@ void add(const std::string &path, LayerLoad &layer, const json &numbers) {
   for (size_t expert = 0; expert < numbers.size(); ++expert) {
     const double share = numbers[expert].is_number() ? numbers[expert].get<double>() : -1;
     if (!(share >= 0) || share > 1e18)
-      refuse(path, layer.line,
-             fmt::format("{} says {} of expert {}: no number of rows", which, numbers[expert].dump(), expert));
+      refuse(
+          path, layer.line,
+          fmt::format("{} says {} of expert {}: no number of rows", which, numbers[expert].dump(), expert));
     layer.shares[expert] += share;
   }
 }
@@ -74,7 +76,8 @@ std::vector<int64_t> entryLines(const std::string &text) {
 }
 
 int64_t lineAt(const std::string &text, size_t byte) {
-  return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size())), '\n');
+  return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size())),
+                        '\n');
 }
 
 /// Where a text stops being JSON.

@@ -36,7 +36,8 @@ struct SetExpertLoad : impl::SetExpertLoadBase<SetExpertLoad> {
       return;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       const std::optional<train::FunctionKind> kind = train::kindOf(function);
-      if ((kind == train::FunctionKind::Step || kind == train::FunctionKind::Micro) && failed(apply(function)))
+      if ((kind == train::FunctionKind::Step || kind == train::FunctionKind::Micro) &&
+          failed(apply(function)))
         return signalPassFailure();
     }
   }
@@ -44,7 +45,8 @@ struct SetExpertLoad : impl::SetExpertLoadBase<SetExpertLoad> {
   LogicalResult apply(func::FuncOp function) {
     const SmallVector<train::ExpertLayer> layers = train::expertLayers(function);
     if (layers.empty())
-      return refuse(load.layers.front().line, "the model has no layer of experts that is computed as grouped products");
+      return refuse(load.layers.front().line,
+                    "the model has no layer of experts that is computed as grouped products");
     const bool isNamed = !load.layers.front().name.empty();
     if (load.layers.size() != layers.size() && !isNamed)
       return refuse(load.layers.back().line,
@@ -73,8 +75,8 @@ struct SetExpertLoad : impl::SetExpertLoadBase<SetExpertLoad> {
     train::GroupedMatmulOp first = layer.product;
     const int64_t experts = shapeOf(first.getW())[0];
     if (static_cast<int64_t>(given.shares.size()) != experts)
-      return refuse(given.line, llvm::formatv("it has {0} experts for '{1}', which has {2}", given.shares.size(),
-                                              layer.name, experts));
+      return refuse(given.line, llvm::formatv("it has {0} experts for '{1}', which has {2}",
+                                              given.shares.size(), layer.name, experts));
     Builder builder(function.getContext());
     const DenseF64ArrayAttr shares = builder.getDenseF64ArrayAttr(given.shares);
     function.walk([&](Operation *op) {
@@ -103,15 +105,18 @@ struct SetExpertLoad : impl::SetExpertLoadBase<SetExpertLoad> {
     const double needed = std::ceil(most * 20) / 20;
     if (capacity > 0 && capacity < most)
       emitRemark(getOperation().getLoc())
-          << llvm::formatv("--expert-capacity {0}: by --expert-load {1} a rank gets {2:F2} times its even share of "
-                           "rows in '{3}', and a step that is alike would end with an error; give "
-                           "--expert-capacity {4:F2} or more",
-                           capacity.getValue(), load.path, most, where, needed).str();
+          << llvm::formatv(
+                 "--expert-capacity {0}: by --expert-load {1} a rank gets {2:F2} times its even share of "
+                 "rows in '{3}', and a step that is alike would end with an error; give "
+                 "--expert-capacity {4:F2} or more",
+                 capacity.getValue(), load.path, most, where, needed)
+                 .str();
     else
       emitRemark(getOperation().getLoc())
           << llvm::formatv("--expert-load {0}: the busiest rank gets {1:F2} times its even share of rows, in "
                            "'{2}'; --expert-capacity {3:F2} has room for that",
-                           load.path, most, where, needed).str();
+                           load.path, most, where, needed)
+                 .str();
   }
 
   LogicalResult refuse(int64_t line, const Twine &why) {

@@ -73,7 +73,8 @@ template <size_t matrix> CallWork workOfGroupedMatmul(const LibraryCall &call) {
   CallWork work{CallWork::Kind::Matmul, 2 * products, 0, {}, {}, 0};
   if (matrix < 3 && hasAttr(call, "load")) { // matrices of experts without rows are not read
     const std::vector<double> load = floatsAttr(call, "load", {});
-    const auto used = static_cast<double>(std::count_if(load.begin(), load.end(), [](double x) { return x > 0; }));
+    const auto used =
+        static_cast<double>(std::count_if(load.begin(), load.end(), [](double x) { return x > 0; }));
     work.bytesRead = static_cast<double>(call.inputs[0].bytes() + call.inputs[1].bytes()) +
                      static_cast<double>(call.inputs[2].bytes()) * used / static_cast<double>(load.size());
   }

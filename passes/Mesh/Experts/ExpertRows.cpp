@@ -72,15 +72,15 @@ ExpertRows::ExpertRows(Operation *first, Value chosen, int64_t experts, double s
                .getResult(0);
   Value within = ModOp::create(b, loc, column, integers(b, loc, element, {}, own));
   auto arrived = dist::DispatchOp::create(b, loc, RankedTensorType::get({room, 1}, element), within, chosen_,
-                                       counts, count, group.ranks, own, group.axis.getValue(), sent());
+                                          counts, count, group.ranks, own, group.axis.getValue(), sent());
   local_ = arrived.getMoved();
 }
 
 /// The rows of all ranks' tokens, as shares of them have experts of one rank.
 void ExpertRows::takeLoad() {
   likely = places;
-  const auto product =
-      llvm::find_if(chosen_.getParentRegion()->getOps<train::GroupedMatmulOp>(), [&](train::GroupedMatmulOp op) {
+  const auto product = llvm::find_if(
+      chosen_.getParentRegion()->getOps<train::GroupedMatmulOp>(), [&](train::GroupedMatmulOp op) {
         return op.getLoad() && train::chosenExperts(op.getExperts()) == chosen_;
       });
   if (product == chosen_.getParentRegion()->getOps<train::GroupedMatmulOp>().end())
@@ -247,10 +247,10 @@ Value ExpertRows::send(PlacedBuilder &builder, Value value, int64_t rows) {
   const Location loc = value.getLoc();
   const int64_t width = elementCount(shapeOf(value)) / rows;
   Value flat = builder.createOrFold<ReshapeOp>(loc, value, ArrayRef<int64_t>{rows, width});
-  Value moved =
-      dist::DispatchOp::create(builder, loc, RankedTensorType::get({room, width}, elementOf(value)), flat,
-                               chosen_, counts, count, group.ranks, /*padding=*/0, group.axis.getValue(), sent())
-          .getMoved();
+  Value moved = dist::DispatchOp::create(builder, loc, RankedTensorType::get({room, width}, elementOf(value)),
+                                         flat, chosen_, counts, count, group.ranks, /*padding=*/0,
+                                         group.axis.getValue(), sent())
+                    .getMoved();
   SmallVector<int64_t> shape{room};
   llvm::append_range(shape, shapeOf(value).drop_front(leadingDims(shapeOf(value), rows)));
   return builder.createOrFold<ReshapeOp>(loc, moved, ArrayRef<int64_t>(shape));
@@ -280,9 +280,10 @@ void ExpertRows::replace(PlacedBuilder &builder, Value whole, Value made) {
   Value own = builder.createOrFold<ReshapeOp>(loc, made, ArrayRef<int64_t>(shape));
   const int64_t width = elementCount(rest);
   Value flat = builder.createOrFold<ReshapeOp>(loc, own, ArrayRef<int64_t>{room, width});
-  Value back = dist::CombineOp::create(builder, loc, RankedTensorType::get({places, width}, elementOf(whole)),
-                                       flat, chosen_, counts, count, group.ranks, group.axis.getValue(), sent())
-                   .getMoved();
+  Value back =
+      dist::CombineOp::create(builder, loc, RankedTensorType::get({places, width}, elementOf(whole)), flat,
+                              chosen_, counts, count, group.ranks, group.axis.getValue(), sent())
+          .getMoved();
   back = builder.createOrFold<ReshapeOp>(loc, back, shapeOf(whole));
   whole.replaceAllUsesWith(back);
   known[back] = own;
