@@ -96,9 +96,8 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
   flags.parsed(
       "--expert-load", o.expertLoad, mesh::ExpertLoad::parse,
       "FILE: rows of each expert, by layer, for predicted times: a JSON list of numbers per layer, an object "
-      "of "
-      "such lists by the layers' names, or the log of a run with --log-experts; default: all experts have as "
-      "many");
+      "of such lists by the layers' names, or the log of a run with --log-experts; default: all experts have "
+      "as many");
   command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh")->group("Ranks");
   flags.parsedList(
       "--shard", o.layouts.shard, mesh::GivenCut::parse,
