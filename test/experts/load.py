@@ -38,14 +38,13 @@ def planned(load, *options):
     return plan, work
 
 
-of_log, by_name, by_order = log, saved("by-name.json", {layer: counts}), saved("by-order.json", [counts])
+by_name, by_order = saved("by-name.json", {layer: counts}), saved("by-order.json", [counts])
 even, skewed = saved("even.json", [[1] * EXPERTS]), saved("skewed.json", [[0.75] + [0.25 / (EXPERTS - 1)] * (EXPERTS - 1)])
 cut = ["--mesh", f"expert={RANKS}"]
 free, without = planned(None, *cut)
-for same in (even,):
-    plan, work = planned(same, *cut)
-    assert (plan["step_seconds"], work) == (free["step_seconds"], without), (plan["step_seconds"], free["step_seconds"])
-plans = [planned(load, *cut) for load in (of_log, by_name, by_order)]
+plan, work = planned(even, *cut)
+assert (plan["step_seconds"], work) == (free["step_seconds"], without), (plan["step_seconds"], free["step_seconds"])
+plans = [planned(load, *cut) for load in (log, by_name, by_order)]
 assert all((plan["step_seconds"], work) == (plans[0][0]["step_seconds"], plans[0][1]) for plan, work in plans)
 
 
@@ -67,15 +66,16 @@ for (plan, work), load in ((plans[0], counts), (planned(skewed, *cut), json.load
     assert (plan["peak_bytes"], plan["arena_bytes"]) == (free["peak_bytes"], free["arena_bytes"])
 print(f"a skewed load takes {planned(skewed, *cut)[0]['step_seconds'] / free['step_seconds']:.2f} of the time")
 
-# On one rank the work is that of any load; matrices without rows are not read.
+# On one rank the work is that of any load; matrices without rows are not read (these would be in the cache: no time is won).
 alone, whole = planned(None)
 one, first = planned(saved("first.json", [[1] + [0] * (EXPERTS - 1)]))
 assert first["train.grouped_matmul"][0] == whole["train.grouped_matmul"][0]
-assert first["train.grouped_matmul"][1] < whole["train.grouped_matmul"][1] and one["step_seconds"] < alone["step_seconds"]
+assert first["train.grouped_matmul"][1] < whole["train.grouped_matmul"][1] and one["step_seconds"] <= alone["step_seconds"]
 
 # Training is the same to the bit.
+assert case.run(case.compile("one", rows=ROWS), "--steps", 2) == case.run(case.compile("one-told", "--expert-load", by_name, rows=ROWS), "--steps", 2)
 assert case.run(case.compile("cut", *cut, rows=ROWS // RANKS), "--steps", 2, ranks=RANKS) == case.run(
-    case.compile("told", *cut, "--expert-load", of_log, rows=ROWS // RANKS), "--steps", 2, ranks=RANKS)
+    case.compile("told", *cut, "--expert-load", log, rows=ROWS // RANKS), "--steps", 2, ranks=RANKS)
 
 
 def said(load, *options):
