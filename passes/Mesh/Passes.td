@@ -65,7 +65,7 @@ def SetExpertLoad : MeshPass<"kedge-set-expert-load"> {
     no number changes. Along `expert` a remark says how many times its even share the busiest rank gets, beside `capacity`. A
     file that does not fit the model is an error with its line.
 
-    Example, with `load=FILE` and FILE holding `[[1, 3, 0, 0]]`:
+    Example, of a file that holds [[1, 3, 0, 0]]: `--kedge-set-expert-load=load=test/passes/Mesh/Inputs/expert-load.json`
     ```mlir
     func.func @step(%x: tensor<6x3xf32> {train.binding = #train.binding<input "x">}, %e: tensor<6x1xi64> {train.binding = #train.binding<input "e">},
                     %w: tensor<4x3x5xf32> {train.binding = #train.binding<input "w">})
@@ -74,7 +74,10 @@ def SetExpertLoad : MeshPass<"kedge-set-expert-load"> {
       return %y : tensor<6x1x5xf32>
     }
     ```
-    the product has `load = array<f64: 2.500000e-01, 7.500000e-01, 0.000000e+00, 0.000000e+00>`.
+    becomes
+    ```mlir
+    %y = train.grouped_matmul %x, %e, %w {kedge.place = ..., load = array<f64: 2.500000e-01, 7.500000e-01, 0.000000e+00, 0.000000e+00>} : ...
+    ```
   }];
   let statistics = [Counter<"layers", "whose products have a load">];
   let options = [Option<"load", "load", "kedge::mesh::ExpertLoad", "kedge::mesh::ExpertLoad()", "file with the rows of each expert, by layer">,
