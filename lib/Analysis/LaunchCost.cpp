@@ -84,10 +84,16 @@ LaunchCost costOfCollective(sched::LibraryOp op) {
   if (ranks > 0 && op.calls<dist::AllReduceOp>())
     cost.rounds = 2;
   cost.toEach = op.callsAny<dist::DispatchOp, dist::CombineOp>();
+  // All wait for the rank to which, or from which, the most rows go.
+  const auto expected = op.getAttrs().getAs<IntegerAttr>("expected");
+  const double busiest = cost.toEach && expected
+                             ? std::max(1.0, static_cast<double>(expected.getInt()) /
+                                                 static_cast<double>(call.inputs[1].elements()))
+                             : 1;
   for (const rt::Traffic &traffic : rt::trafficOf(call.name, call.inputs, call.outputs)) {
     cost.kind = WorkKind::Collective;
-    cost.bytesRead +=
-        others * static_cast<double>(traffic.elements) * static_cast<double>(rt::dtypeSize(traffic.type));
+    cost.bytesRead += others * busiest * static_cast<double>(traffic.elements) *
+                      static_cast<double>(rt::dtypeSize(traffic.type));
   }
   cost.bytesWritten = cost.bytesRead;
   if (ranks > 0 && cost.kind == WorkKind::Collective)

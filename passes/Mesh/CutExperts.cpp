@@ -126,7 +126,8 @@ private:
     PlacedBuilder builder(product);
     Value x = rows.local(builder, product.getX(), shapeOf(product.getExperts())[1]);
     auto made = train::GroupedMatmulOp::create(builder, product.getLoc(), x, rows.experts(), product.getW(),
-                                               product.getTransB(), /*skips=*/true, rows.expected());
+                                               product.getTransB(), /*skips=*/true, rows.expected(),
+                                               DenseF64ArrayAttr());
     rows.replace(builder, product.getY(), made);
     return success();
   }
@@ -188,7 +189,7 @@ private:
         product.getLoc(), dY, ArrayRef<int64_t>{rows.capacity(), 1, shapeOf(product.getDY()).back()});
     auto made = train::GroupedMatmulGradOp::create(builder, product.getLoc(), x, rows.experts(), dY,
                                                    product.getCount() / group_.ranks, product.getTransB(),
-                                                   /*skips=*/true, rows.expected());
+                                                   /*skips=*/true, rows.expected(), DenseF64ArrayAttr());
     product.getDW().replaceAllUsesWith(made.getDW());
     return success();
   }

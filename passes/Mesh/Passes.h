@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Base/KedgePass.h"
+#include "passes/Mesh/ExpertLoad.h"
 #include "passes/Mesh/GivenCut.h"
 #include "passes/Mesh/OptionWords.h"
 

@@ -57,6 +57,33 @@ def PropagateShardings : MeshPass<"kedge-propagate-shardings"> {
                  ListOption<"shard", "shard", "kedge::mesh::GivenCut", "parameters and the dimension that is cut, REGEX=tensor:DIM each">];
 }
 
+def SetExpertLoad : MeshPass<"kedge-set-expert-load"> {
+  let summary = "Grouped products say how many rows each expert is likely to have";
+  let description = [{
+    Runs before kedge-cut-experts on functions with gradients. `load` is the file of --expert-load; the layers that it names are those
+    that kedge-count-experts counts. All products of a layer get the shares of its experts as `load`, which predicted times follow;
+    no number changes. Along `expert` a remark says how many times its even share the busiest rank gets, beside `capacity`. A
+    file that does not fit the model is an error with its line.
+
+    Example, of a file that holds [[1, 3, 0, 0]]: `--kedge-set-expert-load=load=test/passes/Mesh/Inputs/expert-load.json`
+    ```mlir
+    func.func @step(%x: tensor<6x3xf32> {train.binding = #train.binding<input "x">}, %e: tensor<6x1xi64> {train.binding = #train.binding<input "e">},
+                    %w: tensor<4x3x5xf32> {train.binding = #train.binding<input "w">})
+        -> (tensor<6x1x5xf32> {train.binding = #train.binding<output "y">}) attributes {train.kind = #train.kind<step>} {
+      %y = train.grouped_matmul %x, %e, %w {kedge.place = #kedge.place<forward "", "y">} : (tensor<6x3xf32>, tensor<6x1xi64>, tensor<4x3x5xf32>) -> tensor<6x1x5xf32>
+      return %y : tensor<6x1x5xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    %y = train.grouped_matmul %x, %e, %w {kedge.place = ..., load = array<f64: 2.500000e-01, 7.500000e-01, 0.000000e+00, 0.000000e+00>} : ...
+    ```
+  }];
+  let statistics = [Counter<"layers", "whose products have a load">];
+  let options = [Option<"load", "load", "kedge::mesh::ExpertLoad", "kedge::mesh::ExpertLoad()", "file with the rows of each expert, by layer">,
+                 Option<"capacity", "capacity", "double", "0", "as of kedge-cut-experts, for the remark">];
+}
+
 def CutExperts : MeshPass<"kedge-cut-experts"> {
   let summary = "Ranks along `expert` have experts of their own, and rows go to them";
   let description = [{

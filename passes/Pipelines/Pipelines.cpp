@@ -138,6 +138,8 @@ void addStepPipeline(OpPassManager &manager, const StepOptions &options) {
     manager.addPass(mesh::createJoinParts({options.logitsChunk > 0 ? options.logitsChunk : INT64_MAX}));
   if (options.countsExperts)
     manager.addNestedPass<func::FuncOp>(autodiff::createCountExperts());
+  if (options.expertLoad.isGiven())
+    manager.addPass(mesh::createSetExpertLoad({options.expertLoad, options.experts.capacity}));
   if (options.mesh.sizeOf(rt::Mesh::kExpert) > 1)
     manager.addPass(mesh::createCutExperts(options.experts));
   if (options.mesh.sizeOf(rt::Mesh::kContext) > 1)

@@ -46,12 +46,13 @@ struct StepOptions {
   pipeline::AssignStagesOptions stages;
   pipeline::UnrollPipelineOptions pipeline;
   mesh::CutExpertsOptions experts; ///< along `expert`
-  bool countsExperts = false;      ///< results of a step say how many tokens each expert has
-  int64_t sameBits = 0;            ///< parts of a step's rows whose sums are a tree; 0: in any order
-  bool joinsParts = false;         ///< of a rank, in one @micro
-  int64_t bucketBytes = 25 << 20;  ///< of gradients that ranks send together
-  bool followsRanges = false;      ///< of fake quantisation
-  bool syncBatchNorm = false;      ///< statistics of BatchNormalization are of all ranks
+  mesh::ExpertLoad expertLoad;
+  bool countsExperts = false;     ///< results of a step say how many tokens each expert has
+  int64_t sameBits = 0;           ///< parts of a step's rows whose sums are a tree; 0: in any order
+  bool joinsParts = false;        ///< of a rank, in one @micro
+  int64_t bucketBytes = 25 << 20; ///< of gradients that ranks send together
+  bool followsRanges = false;     ///< of fake quantisation
+  bool syncBatchNorm = false;     ///< statistics of BatchNormalization are of all ranks
   BatchNorm batchNorm = BatchNorm::MicroBatch;
   int64_t logitsChunk = 128 << 20; ///< bytes; see kedge-chunk-logits
   int64_t feedForwardChunk = 0;    ///< bytes; see kedge-chunk-feed-forward

@@ -70,7 +70,15 @@ template <size_t matrix> CallWork workOfGroupedMatmul(const LibraryCall &call) {
   const double places = hasAttr(call, "expected") ? static_cast<double>(calls::intAttr(call, "expected", 0))
                                                   : elementsOf(call.inputs[1]);
   const double products = places * static_cast<double>(product(shape, 1, 3));
-  return {CallWork::Kind::Matmul, 2 * products, 0, {}, {}, 0};
+  CallWork work{CallWork::Kind::Matmul, 2 * products, 0, {}, {}, 0};
+  if (matrix < 3 && hasAttr(call, "load")) { // matrices of experts without rows are not read
+    const std::vector<double> load = floatsAttr(call, "load", {});
+    const auto used =
+        static_cast<double>(std::count_if(load.begin(), load.end(), [](double x) { return x > 0; }));
+    work.bytesRead = static_cast<double>(call.inputs[0].bytes() + call.inputs[1].bytes()) +
+                     static_cast<double>(call.inputs[2].bytes()) * used / static_cast<double>(load.size());
+  }
+  return work;
 }
 
 CallWork workOfAttention(const LibraryCall &call) {

@@ -5,7 +5,7 @@
 
 A pass of passes/*/*.td ends its description with
 
-    Example: `--kedge-some-pass=option=1`       (without a flag in the line: the pass alone)
+    Example: `--kedge-some-pass=option=1`       (without a flag in the line: the pass alone; files are those of ROOT)
     ```mlir                                     IR before
     ```mlir                                     what is printed after
 
@@ -13,6 +13,7 @@ The second block is matched line by line with FileCheck: `%names` stand for what
 any text, a line of `...` for any lines. A single block holds the diagnostics that it expects (--verify-diagnostics).
 Either way the pass must count what it did (--kedge-statistics).
 """
+import os
 import pathlib
 import re
 import shlex
@@ -99,7 +100,8 @@ def check(flag, text):
 
 
 def main():
-    root = pathlib.Path(sys.argv[1])
+    root = pathlib.Path(sys.argv[1]).resolve()
+    os.chdir(root)  # where the files of an example's options are
     passes = wrong = 0
     for path in sorted(root.glob("passes/*/*.td")):
         for definition in DEFINITION.finditer(path.read_text()):

@@ -93,6 +93,11 @@ void addMeshOptions(CLI::App &command, CompileOptions &o) {
       "--expert-capacity", o.experts.capacity, {0, 1e6, rt::RangeEnds::Above},
       "X, with an axis expert: rows that a rank has room for, as a multiple of those of its own tokens' "
       "places; a step in which more come ends with an error; default: room for the most that can come");
+  flags.parsed(
+      "--expert-load", o.expertLoad, mesh::ExpertLoad::parse,
+      "FILE: rows of each expert, by layer, for predicted times: a JSON list of numbers per layer, an object "
+      "of such lists by the layers' names, or the log of a run with --log-experts; default: all experts have "
+      "as many");
   command.add_option("--pipeline", "N: short for an axis pipeline=N of --mesh")->group("Ranks");
   flags.parsedList(
       "--shard", o.layouts.shard, mesh::GivenCut::parse,

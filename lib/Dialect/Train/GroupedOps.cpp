@@ -1,4 +1,5 @@
 #include "kedge/Dialect/Train/GroupedOps.h"
+#include "kedge/Dialect/Kedge/Place.h"
 #include "kedge/Dialect/ONNX/CoreOps.h"
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/Math/LogicOps.h"
@@ -9,6 +10,7 @@
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace kedge;
@@ -67,11 +69,28 @@ LogicalResult GroupedMatmulGradOp::inferReturnTypes(MLIRContext *, std::optional
   return success();
 }
 
-Value train::chosenExperts(GroupedMatmulOp product) {
-  Value chosen = product.getExperts();
-  while (auto reshape = chosen.getDefiningOp<onnx::ReshapeOp>())
-    chosen = reshape.getData();
-  return chosen;
+Value train::chosenExperts(Value experts) {
+  while (auto reshape = experts.getDefiningOp<onnx::ReshapeOp>())
+    experts = reshape.getData();
+  return experts;
+}
+
+SmallVector<ExpertLayer> train::expertLayers(Operation *function) {
+  SmallVector<ExpertLayer> layers;
+  llvm::StringSet<> names;
+  function->walk([&](GroupedMatmulOp product) {
+    PlaceAttr place = placeOf(product);
+    Value chosen = chosenExperts(product.getExperts());
+    if (!place || place.getPhase() != TrainingPhase::Forward ||
+        llvm::any_of(layers, [&](const ExpertLayer &layer) { return layer.chosen == chosen; }))
+      return;
+    const std::string own = (place.getModule().empty() ? place.getNode() : place.getModule()).str();
+    std::string name = own;
+    for (int64_t number = 1; !names.insert(name).second; ++number)
+      name = own + "." + std::to_string(number);
+    layers.push_back({name, chosen, product});
+  });
+  return layers;
 }
 
 /// Sums of rows that have a one at their expert.
@@ -104,14 +123,14 @@ LogicalResult GroupedMatmulOp::buildGradient(OpBuilder &builder, ValueRange dY,
   Value rows = reshaped(builder, loc, dY[0], {tokens * slots, shapeOf(getY())[2]});
   Value experts = reshaped(builder, loc, getExperts(), {tokens * slots, 1});
   Value dX = GroupedMatmulOp::create(builder, loc, rows, experts, getW(), !getTransB(), getSkips(),
-                                     getExpectedAttr());
+                                     getExpectedAttr(), getLoadAttr());
   if (slots == 1)
     dX = reshaped(builder, loc, dX, {tokens, width});
   else
     dX = onnx::ReduceSumOp::create(builder, loc, reshaped(builder, loc, dX, {tokens, slots, width}),
                                    ArrayRef<int64_t>{1}, /*keepdims=*/false);
   Value dW = GroupedMatmulGradOp::create(builder, loc, getX(), getExperts(), dY[0], shapeOf(getW())[0],
-                                         getTransB(), getSkips(), getExpectedAttr());
+                                         getTransB(), getSkips(), getExpectedAttr(), getLoadAttr());
   operandGrads.append({dX, Value(), dW});
   return success();
 }

@@ -10,6 +10,7 @@
 #include "kedge/Interfaces/ClusterableOpInterface.h"
 #include "passes/Mesh/Layout.h"
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 
@@ -61,6 +62,7 @@ ExpertRows::ExpertRows(Operation *first, Value chosen, int64_t experts, double s
   room = places / slots * mostOfToken(chosen, slots, own) * group.ranks;
   if (share > 0)
     room = std::min(room, static_cast<int64_t>(std::ceil(share * static_cast<double>(places))));
+  takeLoad();
   PlacedBuilder b(first);
   const Location loc = first->getLoc();
   const Type element = elementOf(chosen);
@@ -69,9 +71,29 @@ ExpertRows::ExpertRows(Operation *first, Value chosen, int64_t experts, double s
                                      train::countChosen(b, loc, chosen, count), group)
                .getResult(0);
   Value within = ModOp::create(b, loc, column, integers(b, loc, element, {}, own));
-  auto sent = dist::DispatchOp::create(b, loc, RankedTensorType::get({room, 1}, element), within, chosen_,
-                                       counts, count, group.ranks, own, group.axis.getValue());
-  local_ = sent.getMoved();
+  auto arrived = dist::DispatchOp::create(b, loc, RankedTensorType::get({room, 1}, element), within, chosen_,
+                                          counts, count, group.ranks, own, group.axis.getValue(), sent());
+  local_ = arrived.getMoved();
+}
+
+/// The rows of all ranks' tokens, as shares of them have experts of one rank.
+void ExpertRows::takeLoad() {
+  likely = places;
+  const auto product = llvm::find_if(
+      chosen_.getParentRegion()->getOps<train::GroupedMatmulOp>(), [&](train::GroupedMatmulOp op) {
+        return op.getLoad() && train::chosenExperts(op.getExperts()) == chosen_;
+      });
+  if (product == chosen_.getParentRegion()->getOps<train::GroupedMatmulOp>().end())
+    return;
+  const ArrayRef<double> shares = *(*product).getLoad();
+  const size_t own = shares.size() / static_cast<size_t>(group.ranks);
+  double most = 0;
+  for (size_t begin = 0; begin < shares.size(); begin += own) {
+    const ArrayRef<double> ofRank = shares.slice(begin, own);
+    most = std::max(most, std::accumulate(ofRank.begin(), ofRank.end(), 0.0));
+  }
+  likely = std::llround(most * static_cast<double>(group.ranks * places));
+  hasLoad = true;
 }
 
 Value ExpertRows::someExperts(PlacedBuilder &builder) const {
@@ -225,10 +247,10 @@ Value ExpertRows::send(PlacedBuilder &builder, Value value, int64_t rows) {
   const Location loc = value.getLoc();
   const int64_t width = elementCount(shapeOf(value)) / rows;
   Value flat = builder.createOrFold<ReshapeOp>(loc, value, ArrayRef<int64_t>{rows, width});
-  Value moved =
-      dist::DispatchOp::create(builder, loc, RankedTensorType::get({room, width}, elementOf(value)), flat,
-                               chosen_, counts, count, group.ranks, /*padding=*/0, group.axis.getValue())
-          .getMoved();
+  Value moved = dist::DispatchOp::create(builder, loc, RankedTensorType::get({room, width}, elementOf(value)),
+                                         flat, chosen_, counts, count, group.ranks, /*padding=*/0,
+                                         group.axis.getValue(), sent())
+                    .getMoved();
   SmallVector<int64_t> shape{room};
   llvm::append_range(shape, shapeOf(value).drop_front(leadingDims(shapeOf(value), rows)));
   return builder.createOrFold<ReshapeOp>(loc, moved, ArrayRef<int64_t>(shape));
@@ -258,9 +280,10 @@ void ExpertRows::replace(PlacedBuilder &builder, Value whole, Value made) {
   Value own = builder.createOrFold<ReshapeOp>(loc, made, ArrayRef<int64_t>(shape));
   const int64_t width = elementCount(rest);
   Value flat = builder.createOrFold<ReshapeOp>(loc, own, ArrayRef<int64_t>{room, width});
-  Value back = dist::CombineOp::create(builder, loc, RankedTensorType::get({places, width}, elementOf(whole)),
-                                       flat, chosen_, counts, count, group.ranks, group.axis.getValue())
-                   .getMoved();
+  Value back =
+      dist::CombineOp::create(builder, loc, RankedTensorType::get({places, width}, elementOf(whole)), flat,
+                              chosen_, counts, count, group.ranks, group.axis.getValue(), sent())
+          .getMoved();
   back = builder.createOrFold<ReshapeOp>(loc, back, shapeOf(whole));
   whole.replaceAllUsesWith(back);
   known[back] = own;

@@ -22,9 +22,9 @@ public:
              dist::RankGroup group);
 
   int64_t capacity() const { return room; }
-  /// Rows that come to a rank when all experts have as many.
+  /// Rows that come to the busiest rank by the products' `load`: as to each when all experts have as many.
   mlir::IntegerAttr expected() const {
-    return mlir::Builder(chosen_.getContext()).getI64IntegerAttr(std::min(room, places));
+    return mlir::Builder(chosen_.getContext()).getI64IntegerAttr(std::min(room, likely));
   }
   /// [R, 1]: of the rank's own experts, their number for rows behind those that came.
   mlir::Value experts() const { return local_; }
@@ -58,8 +58,13 @@ private:
   mlir::Value send(PlacedBuilder &builder, mlir::Value value, int64_t rows);
   mlir::Value withDims(PlacedBuilder &builder, mlir::Value local, int64_t leading) const;
 
+  /// Null where the products have no `load`.
+  mlir::IntegerAttr sent() const { return hasLoad ? expected() : mlir::IntegerAttr(); }
+  void takeLoad();
+
   mlir::Value chosen_;
-  int64_t count, places, room = 0;
+  int64_t count, places, room = 0, likely = 0;
+  bool hasLoad = false;
   dist::RankGroup group;
   mlir::Value counts, local_;
   llvm::DenseMap<mlir::Value, mlir::Value> known; ///< [R, ...], by value

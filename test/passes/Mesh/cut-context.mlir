@@ -3,6 +3,7 @@
 // RUN: sed 's/ = \[2\]/ = [1]/' %s | kedge-opt --kedge-cut-context | FileCheck %s --check-prefix=ALONE
 // RUN: sed 's/onnx.Relu %o {/onnx.Softmax %o {axis = 1 : i64, /' %s | not kedge-opt --kedge-cut-context 2>&1 | FileCheck %s --check-prefix=ALL
 // RUN: sed '/train.attention/d; s/onnx.Relu %o /onnx.Relu %x /' %s | not kedge-opt --kedge-cut-context 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: sed 's/<input "ids">/<scalar "ids">/' %s | not kedge-opt --kedge-cut-context 2>&1 | FileCheck %s --check-prefix=INPUT
 
 // Numbers of tokens are those of the rank's positions, and so are the rows that they look up. Keys are gathered, and the places of the rank's
 // queries are known: the first and the last quarter, or the two in between. What reads positions of several rows in one dimension has the rank's of each row; gradients stay its own.
@@ -28,6 +29,7 @@
 // ALONE-NOT: dist.{{local_shard|all_gather|all_reduce}}
 // ALL: 'onnx.Softmax' op reads all positions of 'tensor<2x4x2x3xf32>', which ranks along 'context' share: not available yet
 // NONE: the model has no attention that is recognised
+// INPUT: 'train.attention' op has 4 queries, and no input of the model has as many positions in its second dimension: not available yet with an axis 'context'
 module attributes {dist.mesh = #dist.mesh<["context"] = [2]>} {
   train.state parameter @table tensor<5x6xf32>
   train.state parameter @w tensor<6x6xf32>

@@ -5,10 +5,12 @@ include "kedge/Dialect/ONNX/OnnxBase.td"
 include "kedge/Dialect/Dist/DistAttrs.td"
 
 /// Each of a rank's places, [T, S] or as many in one dimension, has one of `count` experts, of which each rank has as many, in
-/// their order. `counts` [ranks * count] are the places of each expert on each rank.
+/// their order. `counts` [ranks * count] are the places of each expert on each rank. `expected`: places that the busiest rank is likely to
+/// have, for predictions of time; as many as each rank's own where it is absent.
 class Dist_RoutedOp<string mnemonic, dag more> : Op<Dist_Dialect, mnemonic, [Pure]> {
   let arguments = !con((ins ONNX_Tensor:$rows, ONNX_Tensor:$experts, ONNX_Tensor:$counts, ConfinedAttr<I64Attr, [IntPositive]>:$count,
-      ConfinedAttr<I64Attr, [IntPositive]>:$ranks), more, (ins DefaultValuedAttr<StrAttr, "\"expert\"">:$axis));
+      ConfinedAttr<I64Attr, [IntPositive]>:$ranks), more, (ins DefaultValuedAttr<StrAttr, "\"expert\"">:$axis,
+      OptionalAttr<I64Attr>:$expected));
   let results = (outs ONNX_Tensor:$moved);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
