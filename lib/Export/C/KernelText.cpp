@@ -76,7 +76,8 @@ private:
     names[value] = name;
     return typeOf(value.getType()) + (isa<LLVM::LLVMPointerType>(value.getType()) ? "" : " ") + name;
   }
-  const std::string &use(Value value) { return names.at(value); }
+  /// By value: a name that is given next moves those that are there.
+  std::string use(Value value) const { return names.at(value); }
   /// In a loop over lanes.
   std::string elementText(Value value) {
     DenseElementsAttr same;
