@@ -110,25 +110,26 @@ static rt::ProgramImage readable(const exporter::ProgramImageParts &made, const 
   return {json, made.data.data(), made.data.size(), nullptr, nullptr};
 }
 
-exporter::CFiles ProgramBuilder::inC(const exporter::ProgramImageParts &made, const std::string &name,
+exporter::CFiles ProgramBuilder::inC(const rt::ProgramImage &program, const std::string &name,
                                      exporter::Weights weights) {
   const OwningOpRef<ModuleOp> kernels = compilation.kernels().clone();
   if (failed(lower::lowerMath(*kernels)))
     compilation.raise(options.model.model +
                       ": not compiled: a mathematical function could not be taken apart");
-  const std::string json = made.json.dump();
-  return exporter::programInC(readable(made, json), exporter::kernelsInC(*kernels), name, weights);
+  return exporter::programInC(program, exporter::kernelsInC(*kernels), name, weights);
 }
 
 exporter::CFiles ProgramBuilder::inC(const std::string &name) {
-  return inC(image(), name, exporter::Weights::InFile);
+  const exporter::ProgramImageParts made = image();
+  const std::string json = made.json.dump();
+  return inC(readable(made, json), name, exporter::Weights::InFile);
 }
 
 std::map<std::string, std::string> ProgramBuilder::forWeb(const std::string &name) {
   const exporter::ProgramImageParts made = image();
-  const exporter::CFiles files = inC(made, name, exporter::Weights::InArena);
   const std::string json = made.json.dump();
   const rt::ProgramImage program = readable(made, json);
+  const exporter::CFiles files = inC(program, name, exporter::Weights::InArena);
   const std::string module =
       link::compileForWeb(files.source, files.header, name, exporter::webExports(name));
   return exporter::webFiles(exporter::webDescription(program, name),

@@ -46,8 +46,7 @@ public:
   std::string ptx();
 
 private:
-  exporter::CFiles inC(const exporter::ProgramImageParts &made, const std::string &name,
-                       exporter::Weights weights);
+  exporter::CFiles inC(const rt::ProgramImage &program, const std::string &name, exporter::Weights weights);
   std::vector<std::string> launchedKernels();
   exporter::ProgramImageParts image();
   exporter::ProgramFacts facts(std::vector<uint8_t> &data);

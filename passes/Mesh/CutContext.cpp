@@ -10,6 +10,7 @@
 #include "kedge/Dialect/Train/Gradient/GradientOps.h"
 #include "kedge/Interfaces/PositionOpInterface.h"
 #include "kedge/Support/StorageBytes.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "passes/Mesh/Context/PositionBuilder.h"
 #include "passes/Mesh/Context/Positions.h"
 #include "passes/Mesh/Passes.h"
@@ -49,7 +50,7 @@ public:
     giveResults(block.getTerminator());
     for (Operation *op : llvm::reverse(replaced))
       op->erase();
-    eraseUnused(block);
+    eraseUnused();
     return success();
   }
 
@@ -329,13 +330,9 @@ private:
                                        b.getNamedAttr("rooms", b.getDenseI64ArrayAttr(own.layout.rooms))})));
   }
 
-  static void eraseUnused(Block &block) {
-    SmallVector<Operation *> ops;
-    for (Operation &op : block.without_terminator())
-      ops.push_back(&op);
-    for (Operation *op : llvm::reverse(ops))
-      if (isOpTriviallyDead(op))
-        op->erase();
+  void eraseUnused() {
+    IRRewriter rewriter(function);
+    std::ignore = runRegionDCE(rewriter, function.getBody());
   }
 };
 

@@ -10,6 +10,7 @@
 #include "kedge/Dialect/Train/GroupedOps.h"
 #include "kedge/Interfaces/ClusterableOpInterface.h"
 #include "kedge/Support/StorageBytes.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "passes/Mesh/Experts/ExpertDim.h"
 #include "passes/Mesh/Experts/ExpertRows.h"
 #include "passes/Mesh/Experts/ExpertStates.h"
@@ -31,14 +32,14 @@ public:
 
   LogicalResult run() {
     Block &block = function_.getBody().front();
-    eraseUnused(block); // a reader that nobody reads wants no rows
+    eraseUnused(); // a reader that nobody reads wants no rows
     takeParts();
     if (failed(findGradients()))
       return failure();
     for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
       if (failed(rewrite(op)))
         return failure();
-    eraseUnused(block);
+    eraseUnused();
     function_.setFunctionType(FunctionType::get(function_.getContext(), block.getArgumentTypes(),
                                                 block.getTerminator()->getOperandTypes()));
     return success();
@@ -235,13 +236,9 @@ private:
     return *found;
   }
 
-  static void eraseUnused(Block &block) {
-    SmallVector<Operation *> ops;
-    for (Operation &op : block.without_terminator())
-      ops.push_back(&op);
-    for (Operation *op : llvm::reverse(ops))
-      if (isOpTriviallyDead(op))
-        op->erase();
+  void eraseUnused() {
+    IRRewriter rewriter(function_);
+    std::ignore = runRegionDCE(rewriter, function_.getBody());
   }
 
   func::FuncOp function_;

@@ -58,7 +58,9 @@ const refused = async (act) => {
 await refused(() => learner.step({}));
 await refused(() => learner.predict({ ...Object.fromEntries(model.inputs.map((input) => [input.name, []])) }));
 await refused(() => (learner.rates = { speed: 1 }));
-await refused(() => (learner.rates = { lr: NaN }));
+const { lr } = learner.rates;
+await refused(() => (learner.rates = { lr: lr + 1, eps: NaN }));
+assert.equal(learner.rates.lr, lr);
 await refused(() => learner.train(data, {}));
 await refused(() => learner.tensor("none"));
 await refused(() => learner.restore(new Uint8Array(100)));

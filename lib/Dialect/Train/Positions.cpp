@@ -41,6 +41,14 @@ template <typename OpType> ShardingRule queryRule(OpType op) {
   return rule;
 }
 
+/// The operands that follow: the mask where there is one, what is alike for all queries.
+template <typename OpType> void addOthers(ShardingRule &rule, OpType op) {
+  if (op.getMask())
+    rule.operands.push_back(maskDims(op.getMask(), shapeOf(op.getLSE())[2]));
+  for (Value other : op->getOperands().drop_front(rule.operands.size()))
+    rule.operands.push_back(wholeDims(other));
+}
+
 template <typename OpType> bool hidesByPlace(OpType op) {
   return op.getVisible() && !op.getVisible()->isAll();
 }
@@ -59,10 +67,7 @@ struct AttentionPositions : PositionOpInterface::ExternalModel<AttentionPosition
     auto attention = cast<AttentionOp>(op);
     ShardingRule rule = queryRule(attention);
     rule.operands = {queryDims(attention.getQLayout()), Dims(4, kWhole), Dims(4, kWhole)};
-    if (attention.getMask())
-      rule.operands.push_back(maskDims(attention.getMask(), shapeOf(attention.getLSE())[2]));
-    for (Value other : op->getOperands().drop_front(rule.operands.size()))
-      rule.operands.push_back(wholeDims(other));
+    addOthers(rule, attention);
     rule.results = {queryDims(attention.getOLayout()), {kWhole, kWhole, 0}};
     return rule;
   }
@@ -79,10 +84,7 @@ struct AttentionGradPositions : PositionOpInterface::ExternalModel<AttentionGrad
     ShardingRule rule = queryRule(grad);
     const Dims o = queryDims(grad.getOLayout()), q = queryDims(grad.getQLayout()), keys(4, kWhole);
     rule.operands = {o, q, keys, keys, o, {kWhole, kWhole, 0}};
-    if (grad.getMask())
-      rule.operands.push_back(maskDims(grad.getMask(), shapeOf(grad.getLSE())[2]));
-    for (Value other : op->getOperands().drop_front(rule.operands.size()))
-      rule.operands.push_back(wholeDims(other));
+    addOthers(rule, grad);
     rule.results = {q, keys, keys};
     return rule;
   }

@@ -100,12 +100,14 @@ function kedgeLibrary(model, read) {
       return rates;
     }
     set rates(given) {
-      for (const [name, value] of Object.entries(given)) {
-        if (name === "seed") this.#view(BigInt64Array, this.#address("rates") + 8 * RATES.length, 1)[0] = BigInt(value);
-        else if (!RATES.includes(name)) fail(`there is no rate '${name}'; there are ${RATES.join(", ")} and seed`);
-        else if (!Number.isFinite(value)) fail(`rate '${name}': expected a finite number, found ${value}`);
-        else this.#view(Float64Array, this.#address("rates"), RATES.length)[RATES.indexOf(name)] = value;
+      const { seed, ...rates } = given;
+      for (const [name, value] of Object.entries(rates)) {
+        if (!RATES.includes(name)) fail(`there is no rate '${name}'; there are ${RATES.join(", ")} and seed`);
+        if (!Number.isFinite(value)) fail(`rate '${name}': expected a finite number, found ${value}`);
       }
+      if (seed !== undefined) this.#view(BigInt64Array, this.#address("rates") + 8 * RATES.length, 1)[0] = BigInt(seed);
+      const numbers = this.#view(Float64Array, this.#address("rates"), RATES.length);
+      for (const [name, value] of Object.entries(rates)) numbers[RATES.indexOf(name)] = value;
     }
 
     /** A step on `batch` rows, an array for each input: {loss, gradNorm}. */
