@@ -132,6 +132,7 @@ int compileBuckets(const CompileOptions &options, lower::KernelCache &cache) {
     others.push_back({bucket.length, imageOf(parts)});
     std::move(parts.kernels.begin(), parts.kernels.end(), std::back_inserter(whole.kernels));
     whole.names.insert(whole.names.end(), parts.names.begin(), parts.names.end());
+    whole.registrations.merge(parts.registrations);
   }
   if (!plan.fits())
     return 2;

@@ -111,6 +111,7 @@ public:
     std::move(parts.kernels.begin(), parts.kernels.end(), std::back_inserter(whole.kernels));
     whole.names.insert(whole.names.end(), parts.names.begin(), parts.names.end());
     whole.linked.add(std::move(parts.linked));
+    whole.registrations.merge(parts.registrations);
   }
 
   ProgramParts finish() {

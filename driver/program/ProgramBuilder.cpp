@@ -14,6 +14,7 @@
 #include "lib/Support/Reporter.h"
 #include "passes/Lower/Cluster/MathLowering.h"
 #include "passes/Lower/Codegen/Codegen.h"
+#include "runtime/calls/KernelFiles.h"
 #include "runtime/io/Printable.h"
 #include "runtime/io/SameFile.h"
 #include "llvm/ADT/SetVector.h"
@@ -31,7 +32,9 @@ ObjectFiles objectsOf(const ProgramParts &parts, const CompileOptions &options) 
     llvm::append_range(objects, objectsIn(file));
   llvm::ArrayRef<char> bytes(reinterpret_cast<const char *>(parts.data.data()), parts.data.size());
   objects.push_back(lower::emitProgramImage(
-      parts.json, bytes, parts.names, KernelLevels(options.machine.cpus).lowest(), parts.linked.entries));
+      parts.json, bytes,
+      {parts.names, parts.linked.entries, {parts.registrations.begin(), parts.registrations.end()}},
+      KernelLevels(options.machine.cpus).lowest()));
   return objects;
 }
 
@@ -59,6 +62,15 @@ std::vector<std::string> ProgramBuilder::launchedKernels() {
       if (!launch.getLibrary())
         names.insert(launch.getKernel());
   return {names.begin(), names.end()};
+}
+
+std::set<std::string> ProgramBuilder::registrations() {
+  std::set<std::string> functions;
+  module.walk([&](exec::LaunchInterface launch) {
+    functions.insert(rt::calls::registrationOf(std::string_view(launch.getKernel())));
+  });
+  functions.erase("");
+  return functions;
 }
 
 exporter::ProgramFacts ProgramBuilder::facts(std::vector<uint8_t> &data) {
@@ -143,8 +155,10 @@ ProgramParts ProgramBuilder::parts() {
   ProgramParts made;
   made.json = image.json.dump();
   made.data.assign(image.data.begin(), image.data.end());
-  if (!options.onGpu())
+  if (!options.onGpu()) {
     compileKernels(made);
+    made.registrations = registrations();
+  }
   return made;
 }
 

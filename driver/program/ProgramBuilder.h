@@ -7,6 +7,7 @@
 #include "lib/Export/Program/ProgramJson.h"
 #include "lib/Support/FileCache.h"
 #include <map>
+#include <set>
 
 namespace kedge::driver {
 
@@ -15,6 +16,7 @@ struct ProgramParts {
   ObjectFiles kernels;
   std::vector<std::string> names; ///< of kernels, as the objects have them
   LinkedKernels linked;
+  std::set<std::string> registrations; ///< of library kernels that launches call (kedge/abi.h)
   std::string json;
   std::vector<uint8_t> data;
   std::map<std::string, std::string>
@@ -48,6 +50,7 @@ public:
 private:
   exporter::CFiles inC(const rt::ProgramImage &program, const std::string &name, exporter::Weights weights);
   std::vector<std::string> launchedKernels();
+  std::set<std::string> registrations();
   exporter::ProgramImageParts image();
   exporter::ProgramFacts facts(std::vector<uint8_t> &data);
   void compileKernels(ProgramParts &made);

@@ -40,6 +40,11 @@ extern const uint64_t kedge_program_data_size;
 extern const KedgeKernelEntry kedge_kernels[];
 extern const uint64_t kedge_kernel_count;
 
+/* Functions that make the runtime's own kernels known, those that launches name; a null pointer ends the
+ * list. A program that is linked without it has all of them. */
+typedef void (*KedgeRegistration)(void);
+extern KedgeRegistration const kedge_library_kernels[];
+
 #ifdef __cplusplus
 }
 #endif

@@ -51,7 +51,7 @@ std::vector<std::string> commandOf(OutputForm form, const std::string &pieces,
     command.insert(command.end(), flags.begin(), flags.end());
     return command;
   }
-  add({"--eh-frame-hdr", "--hash-style=gnu", "--build-id=none", "-z", "relro"});
+  add({"--eh-frame-hdr", "--hash-style=gnu", "--build-id=none", "-z", "relro", "--gc-sections"});
   if (form == OutputForm::StaticProgram)
     add({"-static", "-pie", "--no-dynamic-linker", "-z", "text", piece("rcrt1.o")});
   else if (form == OutputForm::Program)

@@ -174,6 +174,8 @@ void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, co
                       : isStatic                        ? "-static-pie"
                       : job.form == OutputForm::Program ? "-pie"
                                                         : "-shared");
+  if (job.form != OutputForm::Object)
+    command.push_back("-Wl,--gc-sections");
   if (job.machine.empty()) // a cross compiler looks for a linker of its own
     for (const std::string &word : fasterLinker())
       command.push_back(word);

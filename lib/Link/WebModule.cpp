@@ -54,7 +54,7 @@ std::string compileForWeb(const std::string &source, const std::string &header, 
   writeText(file, source);
   // There is no fused multiply-add; in software it would take most of a step.
   run({toolNamed("clang", "clang"), "--target=wasm32-wasi", "-std=c11", "-O3", "-msimd128", "-fno-math-errno",
-       "-ffp-contract=off", "-DKEDGE_FMA(a,b,c)=((a)*(b)+(c))", "-c", file, "-o", object},
+       "-ffp-contract=off", "-DKEDGE_FMA(a,b,c)=((a)*(b)+(c))", "-DKEDGE_LANES=4", "-c", file, "-o", object},
       folder);
   std::vector<std::string> command = {
       toolNamed("wasm-ld", "lld"), "--no-entry", "--strip-debug", "--stack-first", "-z", "stack-size=262144"};

@@ -1,14 +1,9 @@
 #include "runtime/cpu/Kernels.h"
+#include "kedge/abi.h"
 #include "runtime/comm/CollectiveKernel.h"
-#include "runtime/cpu/Registration.h"
 
-namespace kedge::rt {
-
-void registerCpuKernels() {
+void kedge::rt::registerCpuKernels() {
   registerCollectives();
-#define KEDGE_CALL(NAME) cpu::register##NAME();
-  KEDGE_KERNEL_FILES(KEDGE_CALL)
-#undef KEDGE_CALL
+  for (const KedgeRegistration *file = kedge_library_kernels; *file; ++file)
+    (*file)();
 }
-
-} // namespace kedge::rt

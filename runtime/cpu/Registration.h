@@ -1,37 +1,11 @@
-// The files with kernels, each of which has one function that registers them: declared here, called by
-// registerCpuKernels (Kernels.cpp). A new file is named here and nowhere else.
+// The functions that register kernels, one a file: a program's table has those that it needs (kedge/abi.h).
 #pragma once
+#include "kedge/abi.h"
+#include "runtime/calls/KernelFiles.h"
 
-// clang-format off
-#define KEDGE_KERNEL_FILES(FILE) \
-  FILE(AttentionGrad) \
-  FILE(Attention) \
-  FILE(AveragePool) \
-  FILE(Conv) \
-  FILE(Fill) \
-  FILE(Gather) \
-  FILE(GatherGrad) \
-  FILE(GridSample) \
-  FILE(GroupedMatmul) \
-  FILE(IntegerMatmuls) \
-  FILE(MatMul) \
-  FILE(MaxPool) \
-  FILE(Movement) \
-  FILE(PackedProduct) \
-  FILE(Pad) \
-  FILE(Recurrent) \
-  FILE(Resize) \
-  FILE(ScaledProduct) \
-  FILE(Scan) \
-  FILE(Scatter) \
-  FILE(Slice) \
-  FILE(SumProducts)
-// clang-format on
+/// KEDGE_REGISTER(Conv) { registerKernel(...); }
+#define KEDGE_REGISTER(NAME) extern "C" void kedge_register_##NAME()
 
-namespace kedge::rt::cpu {
-
-#define KEDGE_DECLARE(NAME) void register##NAME();
+#define KEDGE_DECLARE(NAME, ...) KEDGE_REGISTER(NAME);
 KEDGE_KERNEL_FILES(KEDGE_DECLARE)
 #undef KEDGE_DECLARE
-
-} // namespace kedge::rt::cpu

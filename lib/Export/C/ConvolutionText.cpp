@@ -49,14 +49,14 @@ static inline void kedge_next(int64_t place[3], const int64_t size[3]) {
 )";
 
 const char convPlacesText[] =
-    R"(/* The columns of a panel are up to 8 places, one after the other. */
+    R"(/* The columns of a panel are places, one after the other. */
 struct kedge_places {
-  int64_t first[8][3], flat[8];
+  int64_t first[KEDGE_COLUMNS][3], flat[KEDGE_COLUMNS];
   int columns, is_inside, is_run;
 };
 static struct kedge_places kedge_places_of(const struct kedge_conv *p, const int64_t space[3], const int64_t source[3],
                                            int64_t at, int columns, int is_back) {
-  struct kedge_places to = {.columns = columns, .is_inside = 1, .is_run = columns == 8};
+  struct kedge_places to = {.columns = columns, .is_inside = 1, .is_run = columns == KEDGE_COLUMNS};
   int64_t place[3];
   kedge_split(at, space, place);
   for (int l = 0; l < columns; ++l, kedge_next(place, space)) {
@@ -70,14 +70,14 @@ static struct kedge_places kedge_places_of(const struct kedge_conv *p, const int
 }
 /* A row of the panel: what tap t of each place meets. */
 static inline void kedge_pack(const struct kedge_conv *p, const struct kedge_places *places, const int64_t t[3],
-                              const int64_t source[3], const float *from, int is_back, float to[8]) {
+                              const int64_t source[3], const float *from, int is_back, float to[KEDGE_COLUMNS]) {
   const int64_t step[3] = {t[0] * p->dilation[0], t[1] * p->dilation[1], t[2] * p->dilation[2]},
                 flat = kedge_flat(step, source), shift = is_back ? -flat : flat;
   if (places->is_inside && places->is_run) {
-    memcpy(to, from + places->flat[0] + shift, 8 * sizeof(float));
+    memcpy(to, from + places->flat[0] + shift, KEDGE_COLUMNS * sizeof(float));
     return;
   }
-  for (int l = 0; l < 8; ++l) {
+  for (int l = 0; l < KEDGE_COLUMNS; ++l) {
     int64_t met = -1;
     if (l < places->columns)
       met = places->is_inside ? places->flat[l] + shift : kedge_met(p, places->first[l], t, source, is_back);
@@ -99,13 +99,13 @@ static void kedge_conv_places(const struct kedge_conv *p, const float *from, con
       const int64_t count = terms - begin < p->block ? terms - begin : p->block;
       for (int64_t q = 0; q < count; ++q)
         kedge_at[q] = (ptrdiff_t)(is_back ? (begin + q) / taps * c * taps + (begin + q) % taps : begin + q);
-      for (int64_t at = 0; at < places; at += 8) {
+      for (int64_t at = 0; at < places; at += KEDGE_COLUMNS) {
         const struct kedge_places tile =
-            kedge_places_of(p, space, source, at, places - at < 8 ? (int)(places - at) : 8, is_back);
+            kedge_places_of(p, space, source, at, places - at < KEDGE_COLUMNS ? (int)(places - at) : KEDGE_COLUMNS, is_back);
         int64_t tap[3], term = begin / taps;
         kedge_split(begin % taps, p->kernel, tap);
         for (int64_t q = 0; q < count; ++q) {
-          kedge_pack(p, &tile, tap, source, from + term * sources, is_back, kedge_panel[q]);
+          kedge_pack(p, &tile, tap, source, from + term * sources, is_back, kedge_panel[q].column);
           kedge_next(tap, p->kernel);
           term += tap[0] + tap[1] + tap[2] == 0;
         }
@@ -117,11 +117,11 @@ static void kedge_conv_places(const struct kedge_conv *p, const float *from, con
 )";
 
 const char convFiltersText[] =
-    R"(/* The columns of a panel are up to 8 weights of a filter: a channel's plane and a tap each. */
+    R"(/* The columns of a panel are weights of a filter: a channel's plane and a tap each. */
 static void kedge_pack_filters(const struct kedge_conv *p, const float *x, int64_t weight, int columns, int64_t begin,
                                int64_t count) {
   const int64_t taps = kedge_count(p->kernel), in = kedge_count(p->in), out = kedge_count(p->out);
-  int64_t tap[8][3], met[8], flat[8], plane[8], place[3];
+  int64_t tap[KEDGE_COLUMNS][3], met[KEDGE_COLUMNS], flat[KEDGE_COLUMNS], plane[KEDGE_COLUMNS], place[3];
   for (int l = 0; l < columns; ++l) {
     kedge_split((weight + l) % taps, p->kernel, tap[l]);
     const int64_t step[3] = {tap[l][0] * p->dilation[0], tap[l][1] * p->dilation[1], tap[l][2] * p->dilation[2]};
@@ -135,12 +135,12 @@ static void kedge_pack_filters(const struct kedge_conv *p, const float *x, int64
       first[d] = place[d] * p->stride[d] - p->pad[d];
     const int64_t shift = kedge_flat(first, p->in);
     if (kedge_is_inside(p, first, p->in, 0))
-      for (int l = 0; l < 8; ++l)
-        kedge_panel[q][l] = l < columns ? x[flat[l] + shift] : 0;
+      for (int l = 0; l < KEDGE_COLUMNS; ++l)
+        kedge_panel[q].column[l] = l < columns ? x[flat[l] + shift] : 0;
     else
-      for (int l = 0; l < 8; ++l) {
+      for (int l = 0; l < KEDGE_COLUMNS; ++l) {
         met[l] = l < columns ? kedge_met(p, first, tap[l], p->in, 0) : -1;
-        kedge_panel[q][l] = met[l] < 0 ? 0 : x[plane[l] + met[l]];
+        kedge_panel[q].column[l] = met[l] < 0 ? 0 : x[plane[l] + met[l]];
       }
     kedge_next(place, p->out);
     x += place[0] + place[1] + place[2] == 0 ? p->channels * in : 0;
@@ -154,8 +154,8 @@ static void kedge_conv_filters(const struct kedge_conv *p, const float *x, const
     for (int64_t q = 0; q < count; ++q)
       kedge_at[q] = (ptrdiff_t)((begin + q) / out * p->filters * out + (begin + q) % out);
     for (int64_t group = 0; group < p->groups; ++group)
-      for (int64_t at = 0; at < weights; at += 8) {
-        const int columns = weights - at < 8 ? (int)(weights - at) : 8;
+      for (int64_t at = 0; at < weights; at += KEDGE_COLUMNS) {
+        const int columns = weights - at < KEDGE_COLUMNS ? (int)(weights - at) : KEDGE_COLUMNS;
         kedge_pack_filters(p, x + group * c * in, at, columns, begin, count);
         kedge_columns(dy + group * f * out, out, f, count, dw + group * f * weights + at, weights, columns, begin != 0);
       }

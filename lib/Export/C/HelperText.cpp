@@ -10,36 +10,104 @@ constexpr char kFma[] =
     R"(/* a b + c, rounded once as on processors with fused multiply-adds; without them -D'KEDGE_FMA(a,b,c)=((a)*(b)+(c))' is quick. */
 #ifndef KEDGE_FMA
 #define KEDGE_FMA fmaf
+#define KEDGE_FUSED 1
+#else
+#define KEDGE_FUSED 0
+#endif
+)";
+
+/// Sums of products keep their order whatever the lanes are.
+constexpr char kLanes[] =
+    R"(/* KEDGE_LANES numbers side by side, where the compiler has vectors and the processor KEDGE_FMA for them; 0: there are none.
+   A KEDGE_FMA that is given from outside has them where KEDGE_LANES is given, too, and is asked for vectors then. */
+#if KEDGE_FUSED && defined(__GNUC__) && defined(__AVX512F__)
+#include <immintrin.h>
+#define KEDGE_LANES 16
+#define KEDGE_LANE_FMA(a, b, c) ((kedge_lanes)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#elif KEDGE_FUSED && defined(__GNUC__) && defined(__FMA__)
+#include <immintrin.h>
+#define KEDGE_LANES 8
+#define KEDGE_LANE_FMA(a, b, c) ((kedge_lanes)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#elif KEDGE_FUSED && defined(__GNUC__) && defined(__aarch64__)
+#include <arm_neon.h>
+#define KEDGE_LANES 4
+#define KEDGE_LANE_FMA(a, b, c) ((kedge_lanes)vfmaq_f32((float32x4_t)(c), (float32x4_t)(a), (float32x4_t)(b)))
+#elif defined(KEDGE_LANES)
+#define KEDGE_LANE_FMA KEDGE_FMA
+#else
+#define KEDGE_LANES 0
+#endif
+#if KEDGE_LANES
+enum { KEDGE_COLUMNS = 2 * KEDGE_LANES };
+typedef float kedge_lanes __attribute__((vector_size(4 * KEDGE_LANES)));
+union kedge_row {
+  float column[KEDGE_COLUMNS];
+  kedge_lanes half[2];
+};
+#else
+enum { KEDGE_COLUMNS = 8 };
+union kedge_row {
+  float column[KEDGE_COLUMNS];
+};
 #endif
 )";
 
 /// The order of a sum of products: blocks of even length, and chains of 64 in a block (runtime/cpu/gemm).
 constexpr char kSums[] =
-    R"(/* Factors of a block of terms: of 8 columns side by side, and where those of a row lie. */
-static float kedge_panel[KEDGE_BLOCK][8];
+    R"(/* Factors of a block of terms: of columns side by side, and where those of a row lie. */
+static union kedge_row kedge_panel[KEDGE_BLOCK];
 static ptrdiff_t kedge_at[KEDGE_BLOCK];
-#define KEDGE_SUMS(ROWS) \
-  static void kedge_sums_of_##ROWS(const float *a, int64_t a_row, int64_t terms, float sums[ROWS][8]) { \
+#if KEDGE_LANES
+#define KEDGE_SAME(x) ((x) - (kedge_lanes){0})
+#define KEDGE_TERM(r) \
+  const kedge_lanes factor##r = KEDGE_SAME(a[r * a_row + at]); \
+  left##r = KEDGE_LANE_FMA(factor##r, left, left##r); \
+  right##r = KEDGE_LANE_FMA(factor##r, right, right##r);
+#define KEDGE_CHAIN(r) kedge_lanes left##r = {0}, right##r = {0};
+#define KEDGE_ADD(r) \
+  sums[r].half[0] = begin ? sums[r].half[0] + left##r : left##r; \
+  sums[r].half[1] = begin ? sums[r].half[1] + right##r : right##r;
+#define KEDGE_SUMS(ROWS, EACH) \
+  static void kedge_sums_of_##ROWS(const float *a, int64_t a_row, int64_t terms, union kedge_row sums[ROWS]) { \
     for (int64_t begin = 0; begin < terms; begin += 64) { \
       const int64_t end = terms - begin > 64 ? begin + 64 : terms; \
-      float chain[ROWS][8] = {{0}}; \
+      EACH(KEDGE_CHAIN) \
+      for (int64_t q = begin; q < end; ++q) { \
+        const ptrdiff_t at = kedge_at[q]; \
+        const kedge_lanes left = kedge_panel[q].half[0], right = kedge_panel[q].half[1]; \
+        EACH(KEDGE_TERM) \
+      } \
+      EACH(KEDGE_ADD) \
+    } \
+  }
+#define KEDGE_EACH_OF_4(DO) DO(0) DO(1) DO(2) DO(3)
+#define KEDGE_EACH_OF_1(DO) DO(0)
+KEDGE_SUMS(4, KEDGE_EACH_OF_4)
+KEDGE_SUMS(1, KEDGE_EACH_OF_1)
+#else
+#define KEDGE_SUMS(ROWS) \
+  static void kedge_sums_of_##ROWS(const float *a, int64_t a_row, int64_t terms, union kedge_row sums[ROWS]) { \
+    for (int64_t begin = 0; begin < terms; begin += 64) { \
+      const int64_t end = terms - begin > 64 ? begin + 64 : terms; \
+      float chain[ROWS][KEDGE_COLUMNS] = {{0}}; \
       for (int64_t q = begin; q < end; ++q) \
         for (int r = 0; r < ROWS; ++r) { \
           const float factor = a[r * a_row + kedge_at[q]]; \
-          for (int c = 0; c < 8; ++c) \
-            chain[r][c] = KEDGE_FMA(factor, kedge_panel[q][c], chain[r][c]); \
+          for (int c = 0; c < KEDGE_COLUMNS; ++c) \
+            chain[r][c] = KEDGE_FMA(factor, kedge_panel[q].column[c], chain[r][c]); \
         } \
       for (int r = 0; r < ROWS; ++r) \
-        for (int c = 0; c < 8; ++c) \
-          sums[r][c] = begin ? sums[r][c] + chain[r][c] : chain[r][c]; \
+        for (int c = 0; c < KEDGE_COLUMNS; ++c) \
+          sums[r].column[c] = begin ? sums[r].column[c] + chain[r][c] : chain[r][c]; \
     } \
   }
 KEDGE_SUMS(4)
 KEDGE_SUMS(1)
-/* Up to 8 columns of y, which lie side by side: the sums over a block, added to what is there. */
+#endif
+/* The columns of y that a panel has, which lie side by side: the sums over a block, added to what is there. */
 static void kedge_columns(const float *a, int64_t a_row, int64_t rows, int64_t terms, float *y, int64_t y_row, int columns,
                           int adds) {
-  float sums[4][8];
+  union kedge_row sums[4];
   for (int64_t i = 0, count; i < rows; i += count) {
     count = rows - i < 4 ? 1 : 4;
     if (count == 4)
@@ -49,7 +117,7 @@ static void kedge_columns(const float *a, int64_t a_row, int64_t rows, int64_t t
     for (int64_t r = 0; r < count; ++r)
       for (int c = 0; c < columns; ++c) {
         float *to = y + (i + r) * y_row + c;
-        *to = adds ? *to + sums[r][c] : sums[r][c];
+        *to = adds ? *to + sums[r].column[c] : sums[r].column[c];
       }
   }
 }
@@ -70,15 +138,15 @@ static void kedge_matmul(const struct kedge_matmul *p, const float *a, const flo
     const int64_t terms = p->k - begin < p->block ? p->k - begin : p->block;
     for (int64_t q = 0; q < terms; ++q)
       kedge_at[q] = (ptrdiff_t)((begin + q) * p->a_column);
-    for (int64_t j = 0; j < p->n; j += 8) {
-      const int columns = p->n - j < 8 ? (int)(p->n - j) : 8;
+    for (int64_t j = 0; j < p->n; j += KEDGE_COLUMNS) {
+      const int columns = p->n - j < KEDGE_COLUMNS ? (int)(p->n - j) : KEDGE_COLUMNS;
       const float *from = b + begin * p->b_row + j * p->b_column;
       for (int64_t q = 0; q < terms; ++q, from += p->b_row)
-        if (columns == 8 && p->b_column == 1)
-          memcpy(kedge_panel[q], from, sizeof kedge_panel[q]);
+        if (columns == KEDGE_COLUMNS && p->b_column == 1)
+          memcpy(kedge_panel[q].column, from, sizeof kedge_panel[q]);
         else
-          for (int l = 0; l < 8; ++l)
-            kedge_panel[q][l] = l < columns ? from[l * p->b_column] : 0;
+          for (int l = 0; l < KEDGE_COLUMNS; ++l)
+            kedge_panel[q].column[l] = l < columns ? from[l * p->b_column] : 0;
       kedge_columns(a, p->a_row, p->m, terms, y + j, p->n, columns, p->is_bias || begin);
     }
   }
@@ -397,7 +465,8 @@ struct Helper {
   const char *name, *text, *needs;
 };
 /// In the order of their definitions; none is needed by one before it.
-const Helper kHelpers[] = {{"sum", kSums, ""},
+const Helper kHelpers[] = {{"lanes", kLanes, ""},
+                           {"sum", kSums, "lanes"},
                            {"matmul", kMatmul, "sum"},
                            {"conv", convText, "sum"},
                            {"conv_places", convPlacesText, "conv"},

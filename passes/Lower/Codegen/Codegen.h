@@ -43,10 +43,15 @@ struct KernelEntry {
   std::string name, function;
 };
 
-/// The object that defines the symbols of include/kedge/abi.h. Kernels are declared, not defined, here:
-/// generated ones, whose functions have their names, and `linked` ones of others.
-ObjectFile emitProgramImage(llvm::StringRef json, llvm::ArrayRef<char> data,
-                            llvm::ArrayRef<std::string> kernelNames, const KernelTarget &target,
-                            llvm::ArrayRef<KernelEntry> linked = {});
+/// What a program's tables name: generated kernels, whose functions have their names, `linked` ones of
+/// others, and functions that register library kernels.
+struct ProgramTables {
+  std::vector<std::string> kernels;
+  std::vector<KernelEntry> linked;
+  std::vector<std::string> registrations;
+};
+/// The object that defines the symbols of include/kedge/abi.h. Functions are declared, not defined, here.
+ObjectFile emitProgramImage(llvm::StringRef json, llvm::ArrayRef<char> data, const ProgramTables &tables,
+                            const KernelTarget &target);
 
 } // namespace kedge::lower

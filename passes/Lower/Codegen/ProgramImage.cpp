@@ -43,6 +43,16 @@ public:
              8);
     count("kedge_kernel_count", list.size());
   }
+  void registrations(llvm::ArrayRef<std::string> functions) {
+    auto *pointer = llvm::PointerType::get(context, 0);
+    auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false);
+    llvm::SmallVector<llvm::Constant *> entries;
+    for (const std::string &function : functions)
+      entries.push_back(llvm::cast<llvm::Constant>(module.getOrInsertFunction(function, type).getCallee()));
+    entries.push_back(llvm::ConstantPointerNull::get(pointer));
+    constant("kedge_library_kernels",
+             llvm::ConstantArray::get(llvm::ArrayType::get(pointer, entries.size()), entries), 8);
+  }
 
 private:
   llvm::Module &module;
@@ -52,8 +62,7 @@ private:
 } // namespace
 
 ObjectFile kedge::lower::emitProgramImage(llvm::StringRef json, llvm::ArrayRef<char> data,
-                                          llvm::ArrayRef<std::string> kernelNames, const KernelTarget &target,
-                                          llvm::ArrayRef<KernelEntry> linked) {
+                                          const ProgramTables &tables, const KernelTarget &target) {
   llvm::LLVMContext context;
   llvm::Module module("program", context);
   auto machine = codegen::createTargetMachine(target, 0);
@@ -63,9 +72,10 @@ ObjectFile kedge::lower::emitProgramImage(llvm::StringRef json, llvm::ArrayRef<c
   image.bytes("kedge_program_json", json, 8);
   image.bytes("kedge_program_data", llvm::StringRef(data.data(), data.size()), 64);
   std::vector<KernelEntry> entries;
-  for (const std::string &name : kernelNames)
+  for (const std::string &name : tables.kernels)
     entries.push_back({name, name});
-  entries.insert(entries.end(), linked.begin(), linked.end());
+  llvm::append_range(entries, tables.linked);
   image.kernels(entries);
+  image.registrations(tables.registrations);
   return codegen::emitObject(module, *machine);
 }

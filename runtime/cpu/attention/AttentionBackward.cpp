@@ -450,6 +450,6 @@ std::unique_ptr<LibraryKernel> makeAttentionGrad(const LibraryCall &call, int th
 
 } // namespace
 
-void registerAttentionGrad() { registerKernel("train.attention_grad", makeAttentionGrad); }
+KEDGE_REGISTER(AttentionGrad) { registerKernel("train.attention_grad", makeAttentionGrad); }
 
 } // namespace kedge::rt::cpu

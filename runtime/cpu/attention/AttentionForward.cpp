@@ -270,6 +270,6 @@ std::unique_ptr<LibraryKernel> makeAttention(const LibraryCall &call, int thread
 
 } // namespace
 
-void registerAttention() { registerKernel("train.attention", makeAttention); }
+KEDGE_REGISTER(Attention) { registerKernel("train.attention", makeAttention); }
 
 } // namespace kedge::rt::cpu

@@ -330,7 +330,7 @@ Pointer makeConvolution(const LibraryCall &call, int threads) {
 
 } // namespace
 
-void registerConv() {
+KEDGE_REGISTER(Conv) {
   for (const char *name :
        {"onnx.Conv", "train.conv_grad_input", "train.conv_grad_weight", "onnx.ConvTranspose",
         "train.conv_transpose_grad_input", "train.conv_transpose_grad_weight"})

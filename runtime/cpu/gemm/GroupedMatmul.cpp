@@ -324,7 +324,7 @@ private:
 
 } // namespace
 
-void registerGroupedMatmul() {
+KEDGE_REGISTER(GroupedMatmul) {
   registerKernel("train.grouped_matmul", [](const LibraryCall &call, int threads) {
     expectCounts(call, 3, 3, 1, 1);
     const GroupedShape shape = readGrouped(call, call.inputs[2], call.outputs[0]);

@@ -196,7 +196,7 @@ Pointer makeConvInteger(const LibraryCall &call, int threads) {
 
 } // namespace
 
-void registerIntegerMatmuls() {
+KEDGE_REGISTER(IntegerMatmuls) {
   registerKernel("onnx.MatMulInteger", makeMatMulInteger);
   registerKernel("onnx.QLinearMatMul", makeQLinearMatMul);
   registerKernel("onnx.ConvInteger", makeConvInteger);

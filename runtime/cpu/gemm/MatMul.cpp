@@ -261,7 +261,7 @@ std::unique_ptr<LibraryKernel> makeMatmul(const LibraryCall &call, BatchedMatmul
 
 } // namespace
 
-void registerMatMul() {
+KEDGE_REGISTER(MatMul) {
   const auto registerMatmul = [](const char *name, BatchedMatmul (*read)(const LibraryCall &),
                                  bool hasAddend) {
     registerKernel(name, [=](const LibraryCall &given, int threads) {

@@ -137,7 +137,7 @@ std::unique_ptr<LibraryKernel> makeProduct(const LibraryCall &call, int threads)
 
 } // namespace
 
-void registerPackedProduct() {
+KEDGE_REGISTER(PackedProduct) {
   registerKernel("train.pack_columns", makePack);
   registerKernel("train.packed_product", makeProduct);
 }

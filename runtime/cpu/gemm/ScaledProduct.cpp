@@ -124,7 +124,7 @@ private:
 
 } // namespace
 
-void registerScaledProduct() {
+KEDGE_REGISTER(ScaledProduct) {
   registerKernel("train.scaled_product",
                  [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
                    ScaledOperands operands = readScaledMatmul(call);

@@ -32,7 +32,7 @@ private:
 
 } // namespace
 
-void registerSumProducts() {
+KEDGE_REGISTER(SumProducts) {
   registerKernel(
       "train.sum_products", [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
         const int64_t parts = intAttr(call, "parts", 0);

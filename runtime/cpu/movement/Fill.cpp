@@ -158,7 +158,7 @@ Pointer makeCompress(const LibraryCall &call, int) {
 
 } // namespace
 
-void registerFill() {
+KEDGE_REGISTER(Fill) {
   registerKernel("onnx.OneHot", makeOneHot);
   registerKernel("onnx.EyeLike", makeEyeLike);
   registerKernel("onnx.Trilu", makeTrilu);

@@ -99,7 +99,7 @@ std::unique_ptr<LibraryKernel> makeGatherND(const LibraryCall &call, int threads
 
 } // namespace
 
-void registerGather() {
+KEDGE_REGISTER(Gather) {
   registerKernel("onnx.Gather", makeGather);
   registerKernel("onnx.GatherElements", makeGatherElements);
   registerKernel("onnx.GatherND", makeGatherND);

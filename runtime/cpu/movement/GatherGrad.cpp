@@ -208,7 +208,7 @@ std::unique_ptr<LibraryKernel> makeGatherElementsGrad(const LibraryCall &call, i
 
 } // namespace
 
-void registerGatherGrad() {
+KEDGE_REGISTER(GatherGrad) {
   registerKernel("train.gather_grad", makeGatherGrad<Before::Replaced>);
   registerKernel("train.add_gather_grad", makeGatherGrad<Before::Added>);
   registerKernel("train.gather_elements_grad", makeGatherElementsGrad);

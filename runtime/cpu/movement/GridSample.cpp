@@ -256,7 +256,7 @@ Pointer makeGridSampleGrad(const LibraryCall &call, int threads) {
 
 } // namespace
 
-void registerGridSample() {
+KEDGE_REGISTER(GridSample) {
   registerKernel("onnx.GridSample", makeGridSample);
   registerKernel("train.grid_sample_grad", makeGridSampleGrad);
 }

@@ -42,7 +42,7 @@ std::unique_ptr<LibraryKernel> makeCopy(const LibraryCall &call, int threads) {
 
 } // namespace
 
-void registerMovement() {
+KEDGE_REGISTER(Movement) {
   for (const char *name : {"onnx.Transpose", "onnx.Expand", "onnx.Tile", "onnx.DepthToSpace",
                            "onnx.SpaceToDepth", "onnx.Concat", "onnx.Split", "onnx.Slice"})
     registerKernel(name, makeCopies);

@@ -154,7 +154,7 @@ std::unique_ptr<LibraryKernel> makePadGrad(const LibraryCall &call, int threads)
 
 } // namespace
 
-void registerPad() {
+KEDGE_REGISTER(Pad) {
   registerKernel("onnx.Pad", makePad);
   registerKernel("train.pad_grad", makePadGrad);
 }

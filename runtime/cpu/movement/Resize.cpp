@@ -111,7 +111,7 @@ std::unique_ptr<LibraryKernel> makeResizeGrad(const LibraryCall &call, int threa
 
 } // namespace
 
-void registerResize() {
+KEDGE_REGISTER(Resize) {
   registerKernel("onnx.Resize", makeResize);
   registerKernel("train.resize_grad", makeResizeGrad);
 }

@@ -143,7 +143,7 @@ Pointer makeTopK(const LibraryCall &call, int threads) {
 
 } // namespace
 
-void registerScan() {
+KEDGE_REGISTER(Scan) {
   registerKernel("onnx.CumSum", makeCumSum);
   registerKernel("onnx.ArgMax", makeArgExtreme<true>);
   registerKernel("onnx.ArgMin", makeArgExtreme<false>);

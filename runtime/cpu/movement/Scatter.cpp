@@ -168,7 +168,7 @@ std::unique_ptr<LibraryKernel> makeScatterND(const LibraryCall &call, int thread
 
 } // namespace
 
-void registerScatter() {
+KEDGE_REGISTER(Scatter) {
   registerKernel("onnx.ScatterElements", makeScatterElements);
   registerKernel("onnx.Scatter", makeScatterElements);
   registerKernel("onnx.ScatterND", makeScatterND);

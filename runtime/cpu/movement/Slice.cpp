@@ -72,7 +72,7 @@ std::unique_ptr<LibraryKernel> makeCenterCropPad(const LibraryCall &call, int th
 
 } // namespace
 
-void registerSlice() {
+KEDGE_REGISTER(Slice) {
   registerKernel("train.slice_grad", makeSliceGrad);
   registerKernel("onnx.CenterCropPad", makeCenterCropPad);
 }

@@ -56,7 +56,7 @@ Pointer makeAveragePoolGrad(const LibraryCall &call, int threads) {
 
 } // namespace
 
-void registerAveragePool() {
+KEDGE_REGISTER(AveragePool) {
   registerKernel("onnx.AveragePool", makeAveragePool);
   registerKernel("train.average_pool_grad", makeAveragePoolGrad);
 }

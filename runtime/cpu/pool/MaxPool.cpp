@@ -172,7 +172,7 @@ Pointer makeMaxPoolGrad(const LibraryCall &call, int threads) {
 
 } // namespace
 
-void registerMaxPool() {
+KEDGE_REGISTER(MaxPool) {
   registerKernel("onnx.MaxPool", makeMaxPool);
   registerKernel("train.max_pool_grad", makeMaxPoolGrad);
 }

@@ -202,7 +202,7 @@ template <Cell cell> std::unique_ptr<LibraryKernel> makeRecurrent(const LibraryC
 
 } // namespace
 
-void registerRecurrent() {
+KEDGE_REGISTER(Recurrent) {
   registerKernel("onnx.RNN", makeRecurrent<Cell::Rnn>);
   registerKernel("onnx.GRU", makeRecurrent<Cell::Gru>);
   registerKernel("onnx.LSTM", makeRecurrent<Cell::Lstm>);

@@ -43,7 +43,7 @@ TEST_F(Link, ProgramsStartAndAreReproducible) {
 }
 
 TEST_F(Link, MissingKernelsAreNamed) {
-  auto image = lower::emitProgramImage("{}", {}, {"k0_missing"}, target);
+  auto image = lower::emitProgramImage("{}", {}, {.kernels = {"k0_missing"}}, target);
   try {
     link::linkProgram({image}, folder / "program");
     FAIL() << "linked without a kernel";
