@@ -19,7 +19,7 @@ std::vector<rt::NamePattern> compileAll(const std::vector<std::string> &patterns
   for (const std::string &pattern : patterns)
     try {
       compiled.emplace_back(pattern);
-    } catch (const std::regex_error &error) {
+    } catch (const rt::PatternError &error) {
       fail("{} '{}' is no ECMAScript expression: {}", option, pattern, error.what());
     }
   return compiled;

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <regex>
 
 namespace kedge::rt {
 namespace {
@@ -97,6 +96,12 @@ std::vector<Ranges> deadRanges(const Function &function, Space space, uint64_t p
   return dead;
 }
 
+/// Up to nine digits.
+std::optional<int> shortNumber(const std::string &text) {
+  const bool isNumber = !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos;
+  return isNumber ? std::optional(std::stoi(text)) : std::nullopt;
+}
+
 } // namespace
 
 /// Infinities of what does not train may be meant: masks.
@@ -181,14 +186,15 @@ void Executor::poisonDeadRanges() {
 }
 
 void Executor::stopWhere(const std::string &text) {
-  static const std::regex kForm("([0-9]{1,9}):([^:]+):([0-9]{1,9})");
-  std::smatch words;
-  if (!std::regex_match(text, words, kForm))
+  const size_t first = text.find(':'), last = text.rfind(':');
+  const std::optional<int> rank = shortNumber(text.substr(0, first)),
+                           launch = shortNumber(last == std::string::npos ? "" : text.substr(last + 1));
+  if (!rank || !launch || last < first + 2 || text.find(':', first + 1) != last)
     fail("KEDGE_STOP={}: expected RANK:FUNCTION:LAUNCH, as in 1:step:40", text);
-  if (std::stoll(words[1]) != (ranks ? ranks->world().rank : 0))
+  if (*rank != (ranks ? ranks->world().rank : 0))
     return;
-  const Function &function = functionNamed(words[2]);
-  stopLaunch = std::stoi(words[3]);
+  const Function &function = functionNamed(text.substr(first + 1, last - first - 1));
+  stopLaunch = *launch;
   if (stopLaunch >= static_cast<int>(function.launches.size()))
     fail("KEDGE_STOP={}: expected a launch of @{} from 0 to {}", text, function.name,
          static_cast<int>(function.launches.size()) - 1);

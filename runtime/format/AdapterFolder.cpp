@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <regex>
 #include <set>
 
 namespace kedge::rt {
@@ -88,16 +87,28 @@ const json *patternOf(const json &config, const char *key, const std::string &pa
   return nullptr;
 }
 
+/// The last word of digits with a word on its right and two on its left; empty: there is none.
+std::string layerOf(const std::string &path) {
+  for (size_t end = path.rfind('.'); end != std::string::npos && end != 0;) {
+    const size_t begin = path.rfind('.', end - 1);
+    if (begin == std::string::npos || begin == 0 || path.rfind('.', begin - 1) == std::string::npos)
+      return "";
+    const std::string word = path.substr(begin + 1, end - begin - 1);
+    if (!word.empty() && word.find_first_not_of("0123456789") == std::string::npos)
+      return word;
+    end = begin;
+  }
+  return "";
+}
+
 /// Whether peft would adapt the module of this layer; without layers_to_transform it would any.
 bool isOfLayers(const json &config, const std::string &path) {
   const auto layers = config.find("layers_to_transform"), pattern = config.find("layers_pattern");
-  static const std::regex layer(R"(.*\.[^.]*\.(\d+)\..*)");
-  std::smatch found;
+  const std::string layer = layerOf(path);
   if (layers == config.end() || layers->is_null() ||
-      (pattern != config.end() && !isDefault("layers_pattern", *pattern)) ||
-      !std::regex_match(path, found, layer))
+      (pattern != config.end() && !isDefault("layers_pattern", *pattern)) || layer.empty())
     return true;
-  const json number = json::parse(found[1].str(), nullptr, /*allow_exceptions=*/false);
+  const json number = json::parse(layer, nullptr, /*allow_exceptions=*/false);
   return layers->is_array() ? std::find(layers->begin(), layers->end(), number) != layers->end()
                             : *layers == number;
 }
@@ -128,7 +139,7 @@ AdapterFolder AdapterFolder::open(const std::string &folder) {
     result.sortTensors();
   } catch (const json::exception &error) {
     fail("{}/{}: damaged: {}", result.place, kAdapterConfig, error.what());
-  } catch (const std::regex_error &error) {
+  } catch (const PatternError &error) {
     fail("{}/{}: a pattern is no regular expression: {}", result.place, kAdapterConfig, error.what());
   }
   return result;

@@ -68,7 +68,7 @@ InitSpec initSpec(const std::string &text) {
     spec.amount = number("--init", value.substr(colon + 1));
   try {
     NamePattern check(spec.pattern);
-  } catch (const std::regex_error &error) {
+  } catch (const PatternError &error) {
     fail("--init {}: '{}' is not an ECMAScript regular expression: {}", text, spec.pattern, error.what());
   }
   return spec;

@@ -25,7 +25,7 @@ std::string wrongPattern(const std::string &text) {
   try {
     [[maybe_unused]] const rt::NamePattern pattern(text);
     return "";
-  } catch (const std::regex_error &error) {
+  } catch (const rt::PatternError &error) {
     return fmt::format("'{}': not a regular expression: {}", text, error.what());
   }
 }

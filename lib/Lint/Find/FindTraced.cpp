@@ -271,7 +271,7 @@ void checkTie(const model::Model &model, const std::vector<std::string> &tie) {
       if (!ties)
         fail("{}: --tie '{}' matches '{}' alone: name what it is tied to as well, as in --tie 'a|b'",
              model.path, text, found);
-    } catch (const std::regex_error &error) {
+    } catch (const rt::PatternError &error) {
       fail("--tie '{}' is no ECMAScript expression: {}", text, error.what());
     }
 }

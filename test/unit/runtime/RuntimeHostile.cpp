@@ -240,7 +240,7 @@ TEST_F(RuntimeHostile, RegularExpressionsAndNames) {
   EXPECT_FALSE(rt::NamePattern("^b").isIn("ab"));
   for (const std::string &wrong : {std::string("a)(b"), std::string("("), std::string("(a)\\1"),
                                    std::string(5000, '('), std::string("a{99999}")})
-    EXPECT_THROW(rt::NamePattern{wrong}, std::regex_error) << wrong;
+    EXPECT_THROW(rt::NamePattern{wrong}, rt::PatternError) << wrong;
   expectError("line --steps 0 --init '(=zeros'", "is not an ECMAScript regular expression");
   EXPECT_EQ(rt::printable("a\x1b[31m\n\xe9\xc2\x9b ü"), "a\\x1b[31m\n\\xe9\\xc2\\x9b ü");
   EXPECT_EQ(rt::printable(std::string("a\0b", 3)), "a\\x00b");
