@@ -106,12 +106,13 @@ def close(name, found, wanted, lax):
 
 def main():
     folder, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    given, lax = [word for word in sys.argv[3:] if word != "--lax"], "--lax" in sys.argv
+    given, lax = [word for word in sys.argv[3:] if word not in ("--lax", "--vectors")], "--lax" in sys.argv
+    flags = ("-O2", "-march=native") if "--vectors" in sys.argv else ("-O1",)
     out.mkdir(parents=True, exist_ok=True)
     trace = trace_of(folder)
     trace["compile"] = replaced(trace["compile"], given)
     log, weights = by_program(folder, trace, out)
-    learner, arrays = InC(folder, trace, out), {name: array_of(folder / file) for name, file in trace["data"].items()}
+    learner, arrays = InC(folder, trace, out, flags), {name: array_of(folder / file) for name, file in trace["data"].items()}
     betas = option(trace["run"], "--betas", f"{learner.rates.beta1!r},{learner.rates.beta2!r}").split(",")
     learner.rates.beta1, learner.rates.beta2 = map(float, betas)
     learner.rates.weight_decay = float(option(trace["run"], "--weight-decay", learner.rates.weight_decay))

@@ -1,4 +1,4 @@
-// Convolutions as products of panels: the sums of kSums (HelperText.cpp).
+// Convolutions as products of panels: the sums of sumsText (ProductText.h).
 #include "lib/Export/C/ConvolutionText.h"
 
 namespace kedge::exporter {
