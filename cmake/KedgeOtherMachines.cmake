@@ -1,4 +1,4 @@
-include(KedgeMusl)
+include(KedgeZig)
 # The runtime for machines that Kedge does not run on (kedge compile --cpu aarch64-linux, x86_64-windows), each where a cross
 # compiler is installed: the targets kedge-runtime-aarch64 and kedge-runtime-windows, which are not part of `all`. What is built
 # is installed.

@@ -4,14 +4,22 @@ find_package(Threads REQUIRED)
 foreach(headers nlohmann_json::nlohmann_json CLI11::CLI11 fmt::fmt)
   add_library(${headers} INTERFACE IMPORTED)
 endforeach()
-# Open MPI's types have the same sizes on all 64-bit Linux machines, and programs open the library by name. Windows has no ranks.
-if(NOT WIN32)
+# Open MPI's types have the same sizes on all 64-bit Linux machines, and programs open the library by name. Windows and macOS have no ranks.
+if(NOT WIN32 AND NOT APPLE)
   find_path(KEDGE_MPI_INCLUDE_DIR NAMES mpi.h HINTS /usr/lib/x86_64-linux-gnu/openmpi/include NO_CMAKE_FIND_ROOT_PATH REQUIRED)
 endif()
 set(KEDGE_PRECOMPILED_HEADERS OFF)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 include(KedgeTargets)
 add_subdirectory(runtime)
+if(APPLE AND KEDGE_ZIG)
+  set(pieces ${PROJECT_BINARY_DIR}/link)
+  add_custom_command(OUTPUT ${pieces}/libSystem.tbd
+    COMMAND ${CMAKE_COMMAND} -DZIG=${KEDGE_ZIG} -DTARGET=${KEDGE_ZIG_TARGET} -DFOLDER=${pieces}
+            -P ${PROJECT_SOURCE_DIR}/cmake/ZigLinkPieces.cmake
+    DEPENDS ${PROJECT_SOURCE_DIR}/cmake/ZigLinkPieces.cmake ${KEDGE_ZIG} COMMENT "what programs for macOS are linked with")
+  add_custom_target(kedge_link_pieces ALL DEPENDS ${pieces}/libSystem.tbd)
+endif()
 
 # The unit tests of the runtime and its kernels, for an emulator: target kedge-units. Debian's googletest has the sources.
 find_path(KEDGE_GTEST_SOURCES NAMES googletest/src/gtest-all.cc HINTS /usr/src/googletest NO_CMAKE_FIND_ROOT_PATH)

@@ -3,7 +3,7 @@
 # (the build tree), %simulated (a command's programs are those of --target cuda, on a simulated GPU).
 # A test says REQUIRES: where it needs a feature. Features that a package brings are in test/run.py, with the package; others:
 # `shared`, `faults`: cases as those of test/meaning; `aarch64` (programs for it are linked and emulated), `aarch64-units` (and
-# unit tests of its kernels); `windows` (programs for it are linked and run by wine); `musl`, `aarch64-musl`; `cortex-m` (a bare processor is emulated); `wasm`; `fail-malloc`; `cuda`; `no-nvidia-driver`, `no-cudnn`, `no-nccl`;
+# unit tests of its kernels); `windows` (programs for it are linked and run by wine); `musl`, `aarch64-musl`; `android` (programs with musl are emulated); `macos` (programs for it are linked); `cortex-m` (a bare processor is emulated); `wasm`; `fail-malloc`; `cuda`; `no-nvidia-driver`, `no-cudnn`, `no-nccl`;
 # `cudnn` (the real library, which plans without a GPU); `nccl`; `crash-pass` (%crash-pass, for kedge-opt --load-pass-plugin); `plugins` (%plugins: those of examples/out-of-tree);
 # `network-namespaces` (root may make networks); `kedge-reduce`; `fuzz` (the fuzz targets were built); `wheel` (all that scripts/wheel.sh packs was built); `unit-compiled`;
 # `address-sanitizer`; `avx512` (this machine); `release`.
@@ -129,12 +129,18 @@ if (os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", "x86_64-wind
     config.available_features.add("windows")
     # A prefix of the build's own, without what wine would ask for.
     config.environment.update(WINEPREFIX=os.path.join(config.kedge_binary_dir, "wine"), WINEDEBUG="-all", WINEDLLOVERRIDES="mscoree,mshtml=")
+# Programs for macOS can be linked.
+if (all(os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", f"{processor}-macos", "link", "libSystem.tbd")) for processor in ("aarch64", "x86_64"))
+        and (shutil.which("ld64.lld") or os.path.exists(os.path.join(config.llvm_tools_dir, "ld64.lld")))):
+    config.available_features.add("macos")
 # The runtime for musl is there; the compiler that built it links.
 if os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", "x86_64-linux-musl", "libkedge_runtime_main.a")):
     config.available_features.add("musl")
-if "aarch64" in config.available_features and os.path.exists(
-        os.path.join(config.kedge_binary_dir, "runtime", "aarch64-linux-musl", "libkedge_runtime_main.a")):
-    config.available_features.add("aarch64-musl")
+if os.path.exists(os.path.join(config.kedge_binary_dir, "runtime", "aarch64-linux-musl", "libkedge_runtime_main.a")):
+    if "aarch64" in config.available_features:
+        config.available_features.add("aarch64-musl")
+    if shutil.which("qemu-aarch64"):
+        config.available_features.add("android")
 if os.path.exists(os.path.join(config.kedge_binary_dir, "test", "fuzz", "libkedge-fail-malloc.so")):
     config.available_features.add("fail-malloc")
 try:

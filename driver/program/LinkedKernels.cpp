@@ -73,6 +73,7 @@ ObjectFiles objectsIn(const std::string &file) {
     return membersOf(file, **read);
   case llvm::file_magic::elf_relocatable:
   case llvm::file_magic::coff_object:
+  case llvm::file_magic::macho_object:
     return {bytesOf((*read)->getBuffer())};
   default:
     fail("{}: kernels of a plugin: expected an object file or an archive", file);

@@ -9,7 +9,7 @@
 #include "lib/Export/C/KernelText.h"
 #include "lib/Export/Template/ExportTemplate.h"
 #include "lib/Export/Web/WebFiles.h"
-#include "lib/Link/Link.h"
+#include "lib/Link/OtherMachines.h"
 #include "lib/Link/WebModule.h"
 #include "lib/Support/Reporter.h"
 #include "passes/Lower/Cluster/MathLowering.h"
@@ -47,11 +47,19 @@ std::string filePlaceOf(const std::string &path) {
 
 } // namespace
 
+link::Runtime runtimeFor(const CompileOptions &options) {
+  const KernelLevels levels(options.machine.cpus);
+  const bool isAndroid = link::systemOf(levels.otherMachine()) == link::System::Android;
+  const CLibrary libc = isAndroid ? CLibrary::Musl : options.machine.libc;
+  link::Runtime runtime{options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu,
+                        isAndroid ? "aarch64-linux-musl" : levels.linkedMachine(libc),
+                        libc != CLibrary::Shared};
+  runtime.isAndroid = isAndroid;
+  return runtime;
+}
+
 void linkParts(const ProgramParts &parts, const CompileOptions &options, const std::string &output) {
-  link::linkProgram(objectsOf(parts, options), output,
-                    {options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu,
-                     KernelLevels(options.machine.cpus).linkedMachine(options.machine.libc),
-                     options.machine.libc != CLibrary::Shared});
+  link::linkProgram(objectsOf(parts, options), output, runtimeFor(options));
 }
 
 /// In the order of their first launch.

@@ -5,6 +5,7 @@
 #include "driver/program/SharedKernels.h"
 #include "lib/Export/C/ProgramText.h"
 #include "lib/Export/Program/ProgramJson.h"
+#include "lib/Link/Link.h"
 #include "lib/Support/FileCache.h"
 #include <map>
 #include <set>
@@ -22,6 +23,8 @@ struct ProgramParts {
   std::map<std::string, std::string>
       shared; ///< kernels that another program of the file has, and their names there
 };
+/// What such a program is linked with.
+link::Runtime runtimeFor(const CompileOptions &options);
 void linkParts(const ProgramParts &parts, const CompileOptions &options, const std::string &output);
 
 class ProgramBuilder {

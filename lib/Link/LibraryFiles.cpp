@@ -24,9 +24,10 @@ std::string identifierOf(StringRef name) {
   return identifier;
 }
 
-std::string headerText(const std::string &name, const std::string &symbol, bool windows) {
-  const std::string file = windows ? fmt::format("{0}.dll: link with {0}.lib", name)
-                                   : fmt::format("lib{0}.so: link with -l{0}", name);
+std::string headerText(const std::string &name, const std::string &symbol, const std::string &machine) {
+  const std::string file = isWindows(machine) ? fmt::format("{0}.dll: link with {0}.lib", name)
+                                              : fmt::format("lib{0}.{1}: link with -l{0}", name,
+                                                            isMacOs(machine) ? "dylib" : "so");
   return fmt::format(
       "/* {3}, or as pkg-config says of {0}.pc. */\n{2}\n"
       "#ifndef KEDGE_MODEL_{1}_H\n#define KEDGE_MODEL_{1}_H\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
@@ -103,7 +104,8 @@ LibraryPaths kedge::link::libraryPaths(const std::string &output) {
 }
 
 std::string kedge::link::libraryFile(const LibraryPaths &paths, const std::string &machine) {
-  return isWindows(machine) ? paths.name + ".dll" : "lib" + paths.name + ".so";
+  return isWindows(machine) ? paths.name + ".dll"
+                            : "lib" + paths.name + (isMacOs(machine) ? ".dylib" : ".so");
 }
 
 std::string kedge::link::archiveFile(const LibraryPaths &paths) { return "lib" + paths.name + ".a"; }
@@ -116,7 +118,7 @@ std::string LibraryPaths::file(const std::string &name) const {
 
 void kedge::link::writeLibraryFiles(const LibraryPaths &paths, const std::set<std::string> &inputTypes,
                                     const std::string &machine, bool isArchive) {
-  writeText(paths.file(paths.name + ".h"), headerText(paths.name, paths.symbol, isWindows(machine)));
+  writeText(paths.file(paths.name + ".h"), headerText(paths.name, paths.symbol, machine));
   writeText(paths.file(paths.name + ".hpp"), wrapperText(paths.name, paths.symbol, elementTypes(inputTypes)));
   writeText(paths.file(paths.name + ".pc"), packageText(paths.name, isArchive));
 }

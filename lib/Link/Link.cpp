@@ -1,5 +1,6 @@
 #include "lib/Link/Link.h"
 #include "lib/Link/BuiltInLinker.h"
+#include "lib/Link/MacOsLink.h"
 #include "lib/Link/OtherMachines.h"
 #include "lib/Link/SessionText.h"
 #include "lib/Link/StaticLibrary.h"
@@ -29,6 +30,20 @@ namespace path = llvm::sys::path;
 namespace {
 
 bool isMusl(const std::string &machine) { return StringRef(machine).ends_with("-musl"); }
+
+/// As zig names a machine that it compiles for.
+std::string zigTarget(const std::string &machine) {
+  switch (systemOf(machine)) {
+  case System::MacOs:
+    return machine + ".11.0";
+  case System::Ios:
+    return machine + ".14.0";
+  case System::Android: // objects alone: they have no library in them
+    return "aarch64-linux-musl";
+  default:
+    return machine;
+  }
+}
 
 /// Of one kind, in the linker's order; the first is the one with main(), or with a library's functions.
 std::vector<StringRef> archivesOf(RuntimeKind runtime) {
@@ -66,11 +81,16 @@ std::string runtimeFolder(const Runtime &runtime) {
       return candidate.str().str();
     looked += " " + candidate.str().str();
   }
-  if (isMusl(runtime.machine))
-    fail("--libc musl needs {} for {}, which was not found; looked in{}. It is built by the compiler zig: "
-         "install it (pip install ziglang), give its path to CMake (-DKEDGE_ZIG=...), and build Kedge again",
-         wanted, runtime.machine, looked);
-  if (const OtherMachine *other = otherMachine(runtime.machine))
+  const OtherMachine *other = otherMachine(runtime.machine);
+  if (other && other->driver.empty())
+    fail("{} needs {} for {}, which was not found; looked in{}. It is built by the compiler zig: install it "
+         "(pip install ziglang), give its path to CMake (-DKEDGE_ZIG=...), and build Kedge again{}",
+         runtime.isAndroid         ? "--cpu aarch64-android"
+         : isMusl(runtime.machine) ? "--libc musl"
+                                   : "--cpu " + runtime.machine,
+         wanted, runtime.machine, looked,
+         isMacOs(runtime.machine) ? " (target kedge-runtime-" + runtime.machine + ")" : "");
+  if (other)
     fail(
         "--cpu {} needs {} for that machine, which was not found; looked in{}. It is built where CMake finds "
         "{}: install Debian's package {}, and build Kedge again",
@@ -87,22 +107,27 @@ std::string runtimeFolder(const Runtime &runtime) {
        wanted, looked);
 }
 
-/// zig brings musl and a C++ library for it, which the runtime for it was built with.
-std::string zigCompiler() {
+/// zig brings musl and a C++ library for it, which the runtime for it was built with, and joins objects of
+/// Apple's systems.
+std::string zigCompiler(const std::string &machine) {
   if (fs::can_execute(KEDGE_ZIG))
     return KEDGE_ZIG;
   if (auto found = llvm::sys::findProgramByName("zig"))
     return *found;
-  fail("programs with musl are linked by the compiler zig, which is not on PATH: install it (pip install "
-       "ziglang), and put the folder that holds zig on PATH");
+  fail("{} are linked by the compiler zig, which is not on PATH: install it (pip install "
+       "ziglang), and put the folder that holds zig on PATH",
+       isMusl(machine) ? "programs with musl" : "objects for " + machine);
 }
 
 /// The command that links for that machine, without its arguments.
 std::vector<std::string> compilerDriver(const std::string &machine) {
+  const OtherMachine *other = otherMachine(machine);
   if (isMusl(machine))
-    return {zigCompiler(), "c++", "-s", "-target",
+    return {zigCompiler(machine), "c++", "-s", "-target",
             machine}; // -s: its libraries have 60 MB of debug information
-  if (const OtherMachine *other = otherMachine(machine)) {
+  if (other && other->driver.empty())
+    return {zigCompiler(machine), "c++", "-target", zigTarget(machine)};
+  if (other) {
     if (auto found = llvm::sys::findProgramByName(other->driver))
       return {*found};
     fail("programs for {} are linked by {}, which is not on PATH: install Debian's package {}", machine,
@@ -140,6 +165,7 @@ struct LinkJob {
   std::vector<std::string> flags; ///< of the linker itself
   std::string script;             ///< what a library exports, as the linker reads it; empty: all
   std::string machine;            ///< of Runtime
+  bool isAndroid = false;         ///< of Runtime
   std::string pieces;             ///< folder of the built-in linker; empty: the system's C++ compiler links
 };
 
@@ -152,6 +178,9 @@ std::vector<std::string> fasterLinker() {
     return {"-fuse-ld=lld"};
   return {};
 }
+
+/// Whether objects for it are of that form, which the linker of Linux does not read.
+bool isMachO(const std::string &machine) { return isMacOs(machine) || systemOf(machine) == System::Ios; }
 
 /// The system's C++ compiler as a linker. `inputs`: files, and the linker's own words "--...". `folder`: for
 /// what it writes beside the output.
@@ -170,7 +199,8 @@ void linkByDriver(const LinkJob &job, const std::vector<std::string> &inputs, co
   if (job.form == OutputForm::Object)
     command.insert(command.end(), {"-r", "-nostdlib"});
   else
-    command.push_back(isMusl(job.machine)               ? "-static"
+    command.push_back(job.isAndroid                     ? "-static-pie"
+                      : isMusl(job.machine)             ? "-static"
                       : isStatic                        ? "-static-pie"
                       : job.form == OutputForm::Program ? "-pie"
                                                         : "-shared");
@@ -226,19 +256,38 @@ void writeObjects(const std::string &file, ArrayRef<ObjectFile> objects) {
   writeFile(file, archiveOf(members, llvm::SymtabWritingMode::NoSymtab)->getBuffer());
 }
 
+/// Files of them, and the linker's words around these. zig joins objects of Mach-O that are files of their
+/// own.
+std::vector<std::string> inputsOf(ArrayRef<ObjectFile> objects, const LinkJob &job,
+                                  const TemporaryFolder &folder) {
+  std::vector<std::string> inputs;
+  if (isMachO(job.machine) && job.form == OutputForm::Object) {
+    for (const ObjectFile &object : objects) {
+      inputs.push_back(folder.file("part" + std::to_string(inputs.size()) + ".o"));
+      writeFile(inputs.back(), StringRef(object.data(), object.size()));
+    }
+    return inputs;
+  }
+  const std::string own = folder.file("objects.a");
+  writeObjects(own, objects);
+  if (isMachO(job.machine))
+    return {own};
+  inputs = {"--whole-archive", own, "--no-whole-archive"};
+  inputs.insert(inputs.end(), job.archives.begin(), job.archives.end());
+  return inputs;
+}
+
 /// Links, and puts what is made at `place`.
 void drive(ArrayRef<ObjectFile> objects, LinkJob job, const std::string &place) {
   const std::string output = replaceableFile(place);
   const TemporaryFolder folder("kedge-link");
-  const std::string own = folder.file("objects.a");
-  writeObjects(own, objects);
-  std::vector<std::string> inputs = {"--whole-archive", own, "--no-whole-archive"};
-  inputs.insert(inputs.end(), job.archives.begin(), job.archives.end());
+  const std::vector<std::string> inputs = inputsOf(objects, job, folder);
   if (!job.script.empty()) {
-    const bool definition = isWindows(job.machine);
-    const std::string script = folder.file(definition ? "exports.def" : "exports.map");
+    const std::string script = folder.file(isWindows(job.machine) ? "exports.def" : "exports.map");
     writeFile(script, job.script);
-    job.flags.push_back(definition ? script : "--version-script=" + script);
+    if (isMacOs(job.machine))
+      job.flags.push_back("-exported_symbols_list");
+    job.flags.push_back((isMachO(job.machine) || isWindows(job.machine) ? "" : "--version-script=") + script);
   }
 
   // Next to the output, so that putting it in place is one rename. In a folder, since linkers write a file of
@@ -251,9 +300,14 @@ void drive(ArrayRef<ObjectFile> objects, LinkJob job, const std::string &place) 
   if (const std::error_code error = fs::create_directory(made, /*IgnoreExisting=*/false, fs::owner_all))
     fail("{}: cannot be written: {}", output, error.message());
   const llvm::scope_exit discard([&] { std::ignore = fs::remove_directories(made); });
-  expectSpace(made, bytesOf(inputs), output);
-  path::append(linked, "linked.exe"); // drivers for Windows add that to a name without
-  if (job.pieces.empty())
+  expectSpace(made, bytesOf(inputs) + (isMacOs(job.machine) ? bytesOf(job.archives) : 0), output);
+  // Signatures of macOS name the file. Drivers for Windows add .exe to a name without.
+  path::append(linked, isMacOs(job.machine) ? path::filename(output) : "linked.exe");
+  if (isMacOs(job.machine) && job.form != OutputForm::Object)
+    runDriver(macOsCommand(job.form, {job.machine, job.pieces, inputs.front(), job.archives, job.flags},
+                           linked.str().str()),
+              folder);
+  else if (job.pieces.empty())
     linkByDriver(job, inputs, linked.str().str(), folder);
   else
     linkBuiltIn(job.form, job.pieces, inputs, job.flags, linked.str().str());
@@ -291,14 +345,18 @@ std::string exportScript(const std::string &symbol) {
 
 } // namespace
 
-/// Empty for another machine, which the pieces are not of.
+/// Empty for another machine, which the pieces are not of; for macOS where the runtime is.
 static std::string piecesFor(const Runtime &runtime) {
+  if (isMacOs(runtime.machine))
+    return runtimeFolder(runtime);
   return runtime.machine.empty() ? linkPieces(runtimeFolder(runtime)) : "";
 }
 
 void kedge::link::checkRuntime(const Runtime &runtime) {
   runtimeFolder(runtime);
-  if (!runtime.machine.empty())
+  if (isMacOs(runtime.machine))
+    machOLinker();
+  else if (!runtime.machine.empty())
     compilerDriver(runtime.machine);
 }
 
@@ -310,6 +368,7 @@ void kedge::link::linkProgram(ArrayRef<ObjectFile> objects, const std::string &o
          {},
          "",
          runtime.machine,
+         runtime.isAndroid,
          piecesFor(runtime)},
         output);
 }
@@ -325,6 +384,7 @@ static void linkWindowsLibrary(ArrayRef<ObjectFile> objects, const LibraryPaths 
          {"-ukedge_open"},
          moduleDefinition(file, functions, paths.symbol),
          machine,
+         false,
          ""},
         paths.file(file));
   for (const char *function : {"open", "open_on"})
@@ -346,12 +406,18 @@ void kedge::link::linkLibrary(ArrayRef<ObjectFile> objects, const LibraryPaths &
     return linkWindowsLibrary(objects, paths, machine);
   const std::string file = libraryFile(paths, machine);
   const Runtime runtime{RuntimeKind::Library, machine};
+  if (isMacOs(machine))
+    return drive(objects,
+                 {OutputForm::Library, archiveFiles(runtime), macOsLibraryFlags(file, paths.symbol),
+                  exportedSymbols(declaredFunctions(), paths.symbol), machine, false, piecesFor(runtime)},
+                 paths.file(file));
   // The library is never unloaded, since its threads run as long as the process.
   LinkJob job{OutputForm::Library,
               archiveFiles(runtime),
               {"-soname=" + file, "-znodelete", "-ukedge_open"},
               exportScript(paths.symbol),
               machine,
+              false,
               piecesFor(runtime)};
   nameOpening(job, paths);
   drive(objects, job, paths.file(file));
@@ -362,9 +428,13 @@ void kedge::link::linkArchive(ArrayRef<ObjectFile> objects, const LibraryPaths &
   const Runtime runtime{RuntimeKind::Library, machine};
   // Groups of sections are found again by their names, also in another model's archive, where they have other
   // symbols.
-  LinkJob job{
-      OutputForm::Object, archiveFiles(runtime), {"-ukedge_open", "--force-group-allocation"}, "", machine,
-      piecesFor(runtime)};
+  LinkJob job{OutputForm::Object,
+              archiveFiles(runtime),
+              {"-ukedge_open", "--force-group-allocation"},
+              "",
+              machine,
+              false,
+              piecesFor(runtime)};
   nameOpening(job, paths);
   const TemporaryFolder folder("kedge-archive");
   const std::string whole = folder.file("model.o");
@@ -375,5 +445,8 @@ void kedge::link::linkArchive(ArrayRef<ObjectFile> objects, const LibraryPaths &
 
 void kedge::link::linkObjects(ArrayRef<ObjectFile> objects, const std::string &output,
                               const std::string &machine) {
-  drive(objects, {OutputForm::Object, {}, {}, "", machine, piecesFor({RuntimeKind::Cpu, machine})}, output);
+  drive(
+      objects,
+      {OutputForm::Object, {}, {}, "", machine, false, machine.empty() ? linkPieces(runtimeFolder({})) : ""},
+      output);
 }

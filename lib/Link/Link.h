@@ -17,7 +17,8 @@ struct Runtime {
   /// "aarch64-linux", "x86_64-windows", with musl "aarch64-linux-musl" or "x86_64-linux-musl"; empty: one
   /// like that which links.
   std::string machine;
-  bool isStatic = false; ///< the program holds libc, too, and opens no library
+  bool isStatic = false;  ///< the program holds libc, too, and opens no library
+  bool isAndroid = false; ///< which takes programs of musl that may be loaded anywhere
 };
 
 /// Links a program and moves it to `output` in one step; an older file there stays intact until then.
@@ -33,14 +34,14 @@ struct LibraryPaths {
 /// The place that -o DIR/NAME means. Throws Error if NAME cannot be the name of a library.
 LibraryPaths libraryPaths(const std::string &output);
 
-/// libNAME.so, or NAME.dll for Windows. `machine`: as Runtime's.
+/// libNAME.so, NAME.dll for Windows, libNAME.dylib for macOS. `machine`: as Runtime's.
 std::string libraryFile(const LibraryPaths &paths, const std::string &machine);
 /// libNAME.a
 std::string archiveFile(const LibraryPaths &paths);
 
-/// Links libNAME.so, or for Windows NAME.dll with NAME.lib. It contains everything except libc, libm and
-/// threads, and exports only the functions of session.h and of this model. Moved into place as by
-/// linkProgram.
+/// Links libNAME.so, for Windows NAME.dll with NAME.lib, for macOS libNAME.dylib. It contains everything
+/// except libc, libm and threads, and exports only the functions of session.h and of this model. Moved into
+/// place as by linkProgram.
 void linkLibrary(llvm::ArrayRef<ObjectFile> objects, const LibraryPaths &paths,
                  const std::string &machine = "");
 /// The same as an archive, libNAME.a, that programs link: they need libstdc++, libm and threads besides.

@@ -11,8 +11,14 @@ using llvm::StringRef;
 namespace {
 
 constexpr OtherMachine kMachines[] = {
-    {"aarch64-linux", "aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu"},
-    {"x86_64-windows", "x86_64-w64-mingw32-g++-posix", "g++-mingw-w64-x86-64", true}};
+    {"aarch64-android", System::Android},
+    {"aarch64-ios", System::Ios},
+    {"aarch64-linux", System::Linux, "aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu"},
+    {"aarch64-linux-musl", System::Linux},
+    {"aarch64-macos", System::MacOs},
+    {"x86_64-linux-musl", System::Linux},
+    {"x86_64-macos", System::MacOs},
+    {"x86_64-windows", System::Windows, "x86_64-w64-mingw32-g++-posix", "g++-mingw-w64-x86-64"}};
 
 } // namespace
 
@@ -23,9 +29,9 @@ const OtherMachine *kedge::link::otherMachine(StringRef name) {
   return nullptr;
 }
 
-bool kedge::link::isWindows(StringRef machine) {
+System kedge::link::systemOf(StringRef machine) {
   const OtherMachine *known = otherMachine(machine);
-  return known && known->isWindows;
+  return known ? known->system : System::Linux;
 }
 
 std::vector<std::string> kedge::link::windowsFlags(OutputForm form, ArrayRef<std::string> flags) {

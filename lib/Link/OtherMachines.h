@@ -8,14 +8,21 @@
 
 namespace kedge::link {
 
-/// A kind of machine that a cross compiler of Debian links for.
+enum class System { Linux, Android, Windows, MacOs, Ios };
+
+/// A kind of machine that Kedge compiles for elsewhere. `driver`: the cross compiler of Debian that links for
+/// it, of the package `package`; empty: the compiler zig links, or (MacOs) LLD.
 struct OtherMachine {
-  llvm::StringRef name, driver, package;
-  bool isWindows = false;
+  llvm::StringRef name;
+  System system = System::Linux;
+  llvm::StringRef driver = {}, package = {};
 };
-/// Null for this machine, and for what another compiler links for (musl).
+/// Null for this machine.
 const OtherMachine *otherMachine(llvm::StringRef name);
-bool isWindows(llvm::StringRef machine);
+/// Linux for this machine.
+System systemOf(llvm::StringRef machine);
+inline bool isWindows(llvm::StringRef machine) { return systemOf(machine) == System::Windows; }
+inline bool isMacOs(llvm::StringRef machine) { return systemOf(machine) == System::MacOs; }
 
 /// What the compiler driver needs to make an output of this form for Windows, behind the objects and
 /// archives. `flags` are the linker's own.

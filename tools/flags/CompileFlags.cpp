@@ -296,7 +296,11 @@ void addCompileOptions(CLI::App &command, CompileOptions &o) {
       "native (this machine's processor, the default), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), or "
       "several: the program chooses at its start; aarch64-linux: a program for 64-bit Arm, "
       "aarch64-linux+sve: one whose kernels use SVE; x86_64-windows: a program for 64-bit Windows with "
-      "kernels for both levels, x86_64-windows+v3 or x86_64-windows+v4: for one",
+      "kernels for both levels, x86_64-windows+v3 or x86_64-windows+v4: for one; aarch64-macos, "
+      "x86_64-macos: a "
+      "program or library for macOS 11 and newer; aarch64-android: a program for 64-bit Android; "
+      "aarch64-ios: with "
+      "--emit obj",
       ',');
   flags.word("--libc", o.machine.libc,
              "shared (the default): the program takes the C library of the machine that it runs on; static: "

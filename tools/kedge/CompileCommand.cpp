@@ -39,22 +39,58 @@ void output(const CompileOptions &options, const std::string &text) {
     writeText(options.output.path, text);
 }
 
+/// Of programs for a system: which libraries they need.
+const char *ownLibraries(link::System system) {
+  switch (system) {
+  case link::System::Windows:
+    return "programs for Windows need no library beyond Windows' own";
+  case link::System::MacOs:
+    return "programs for macOS need no library beyond macOS' own";
+  case link::System::Ios:
+    return "an object file has none";
+  case link::System::Android:
+  case link::System::Linux:
+    return "they hold musl";
+  }
+  return "";
+}
+
+/// Which forms of a program there are for a system; texts are there for all.
+void checkForm(const CompileOptions &options, const std::string &machine, link::System system) {
+  const Emit emit = options.output.emit;
+  if ((system == link::System::Windows || system == link::System::MacOs) && emit == Emit::Archive)
+    fail("--emit archive for {}: not available yet; --emit lib makes a {}", machine,
+         system == link::System::Windows ? "DLL and what linkers take for it" : "library of macOS (.dylib)");
+  if (system == link::System::Android && isLibrary(emit))
+    fail("--emit {} for {}: not available: a library of an app needs Android's C library and its NDK. --emit "
+         "c "
+         "writes a file in C that the NDK compiles; a program (--emit exe) holds its own C library, and runs "
+         "as a process of its own",
+         wordOf(emit), machine);
+  if (system == link::System::Ios && isProgram(emit) && emit != Emit::Obj)
+    fail("--emit {} for {}: not available: what runs there is linked by Xcode, with Apple's own SDK. --emit "
+         "obj "
+         "writes the model's kernels and data for it, and --emit c a file in C that Xcode compiles",
+         wordOf(emit), machine);
+}
+
 void checkProcessors(const CompileOptions &options) {
   const KernelLevels processors(options.machine.cpus); // throws for names of none
   if (options.onGpu() && !options.machine.cpus.empty() && processors.otherMachine().empty())
     fail("--cpu would have no effect: --target {} has no kernels for the processor", options.machine.target);
   const std::string machine = processors.otherMachine();
-  if (!link::isWindows(machine))
+  const link::System system = link::systemOf(machine);
+  if (system == link::System::Linux)
     return;
   if (options.onGpu())
     fail("--target {} for {}: not available yet; leave out --cpu for a program for Linux",
          options.machine.target, machine);
   if (options.model.ranks != std::vector<int64_t>{1})
     fail("--ranks {} for {}: not available yet; leave it out", fmt::join(options.model.ranks, ","), machine);
+  checkForm(options, machine, system);
   if (options.machine.libc != CLibrary::Shared)
-    fail("--libc {} is for Linux, found --cpu {}: leave it out; programs for Windows need no library beyond "
-         "Windows' own",
-         wordOf(options.machine.libc), fmt::join(options.machine.cpus, ","));
+    fail("--libc {} is for Linux, found --cpu {}: leave it out; {}", wordOf(options.machine.libc),
+         fmt::join(options.machine.cpus, ","), ownLibraries(system));
 }
 
 void checkLibc(const CompileOptions &options) {
@@ -78,10 +114,6 @@ void checkLibrary(const CompileOptions &options) {
   if (options.model.ranks != std::vector<int64_t>{1})
     fail("--emit {}: a library learns in one process, found --ranks {}; leave it out",
          wordOf(options.output.emit), fmt::join(options.model.ranks, ","));
-  if (const std::string machine = KernelLevels(options.machine.cpus).otherMachine();
-      options.output.emit == Emit::Archive && link::isWindows(machine))
-    fail("--emit archive for {}: not available yet; --emit lib makes a DLL and what linkers take for it",
-         machine);
   link::libraryPaths(options.output.path);
   link::checkRuntime({link::RuntimeKind::Library, KernelLevels(options.machine.cpus).otherMachine()});
 }
@@ -168,9 +200,7 @@ int runCompile(const CompileOptions &options, lower::KernelCache &cache) {
   if (!options.output.algorithms.empty() && !options.onGpu())
     fail("--algorithms needs --target cuda");
   if (options.output.emit == Emit::Exe)
-    link::checkRuntime({options.onGpu() ? link::RuntimeKind::Cuda : link::RuntimeKind::Cpu,
-                        KernelLevels(options.machine.cpus).linkedMachine(options.machine.libc),
-                        options.machine.libc != CLibrary::Shared});
+    link::checkRuntime(runtimeFor(options));
   if (library)
     checkLibrary(options);
   checkFolder("-o", options.output.path);

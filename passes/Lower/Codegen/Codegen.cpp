@@ -69,22 +69,23 @@ constexpr StringLiteral kPipeline =
     "simplifycfg<no-keep-loops;switch-range-to-icmp;switch-to-arithmetic;"
     "hoist-loads-stores-with-cond-faulting;speculate-unpredictables>)";
 
-/// What every processor of ARMv8-A has, NEON among it; and levels above.
-constexpr StringLiteral kArm = "aarch64-linux";
-struct ArmLevel {
-  StringRef name, features;
-  int vectorScale;
+/// Machines that Kedge does not run on, by the level of their processors: what every processor of ARMv8-A
+/// has, NEON among it, and SVE above; levels of the x86-64 psABI. macOS gives a process the registers of
+/// AVX-512 only when it first uses them, so that no program can ask for them: its programs have AVX2.
+struct MachineLevel {
+  StringRef name, triple, cpu, features;
+  int vectorScale = 0;
 };
-constexpr ArmLevel kArmLevels[] = {
-    {kArm, "", 0}, {"aarch64-linux+sve", "+sve", 0}, {"aarch64-linux+sve256", "+sve", 2}};
-
-/// 64-bit Windows, by the level of the x86-64 psABI.
-constexpr StringLiteral kWindows = "x86_64-windows";
-struct WindowsLevel {
-  StringRef name, cpu;
-};
-constexpr WindowsLevel kWindowsLevels[] = {{"x86_64-windows+v3", "x86-64-v3"},
-                                           {"x86_64-windows+v4", "x86-64-v4"}};
+constexpr MachineLevel kMachineLevels[] = {
+    {"aarch64-android", "aarch64-unknown-linux-android28", "generic", ""},
+    {"aarch64-ios", "arm64-apple-ios14.0", "generic", ""},
+    {"aarch64-linux", "aarch64-unknown-linux-gnu", "generic", ""},
+    {"aarch64-linux+sve", "aarch64-unknown-linux-gnu", "generic", "+sve"},
+    {"aarch64-linux+sve256", "aarch64-unknown-linux-gnu", "generic", "+sve", 2},
+    {"aarch64-macos", "arm64-apple-macosx11.0.0", "generic", ""},
+    {"x86_64-macos", "x86_64-apple-macosx11.0.0", "x86-64-v3", ""},
+    {"x86_64-windows+v3", "x86_64-w64-windows-gnu", "x86-64-v3", ""},
+    {"x86_64-windows+v4", "x86_64-w64-windows-gnu", "x86-64-v4", ""}};
 
 /// Code is made for a level of the x86-64 psABI rather than for one processor: what it needs can be checked
 /// at start, and machines of a level get equal programs.
@@ -295,18 +296,12 @@ KernelTarget KernelTarget::level(StringRef name) {
   KernelTarget target;
   target.name = name.str();
   target.required = {target.name};
-  for (const ArmLevel &level : kArmLevels)
+  for (const MachineLevel &level : kMachineLevels)
     if (level.name == name) {
-      target.triple = "aarch64-unknown-linux-gnu";
-      target.cpu = "generic";
+      target.triple = level.triple.str();
+      target.cpu = level.cpu.str();
       target.features = level.features.str();
       target.vectorScale = level.vectorScale;
-      return target;
-    }
-  for (const WindowsLevel &level : kWindowsLevels)
-    if (level.name == name) {
-      target.triple = "x86_64-w64-windows-gnu";
-      target.cpu = level.cpu.str();
       return target;
     }
   target.triple = llvm::sys::getDefaultTargetTriple();
@@ -314,8 +309,9 @@ KernelTarget KernelTarget::level(StringRef name) {
     if (level.cpu == name && name != "x86-64-v2")
       target.cpu = name.str();
   if (target.cpu.empty())
-    fail("--cpu {}: expected native, aarch64-linux, aarch64-linux+sve, x86_64-windows, x86_64-windows+v3, "
-         "x86_64-windows+v4, x86-64-v3, x86-64-v4 or several levels, as in x86-64-v3,x86-64-v4",
+    fail("--cpu {}: expected native, aarch64-android, aarch64-ios, aarch64-linux, aarch64-linux+sve, "
+         "aarch64-macos, x86_64-macos, x86_64-windows, x86_64-windows+v3, x86_64-windows+v4, x86-64-v3, "
+         "x86-64-v4 or several levels, as in x86-64-v3,x86-64-v4",
          name.str());
   if (!llvm::Triple(target.triple).isX86())
     fail("--cpu {}: this compiler makes code for {}; give --cpu native", name.str(), target.triple);
@@ -323,10 +319,9 @@ KernelTarget KernelTarget::level(StringRef name) {
 }
 
 std::string KernelTarget::otherMachine() const {
-  for (StringRef machine : {kArm, kWindows})
-    if (StringRef(name).starts_with(machine))
-      return machine.str();
-  return "";
+  const bool isOther =
+      llvm::any_of(kMachineLevels, [&](const MachineLevel &level) { return level.name == name; });
+  return isOther ? StringRef(name).split('+').first.str() : "";
 }
 
 void kedge::lower::renameKernels(ModuleOp kernels, StringRef prefix, StringRef suffix) {

@@ -20,11 +20,12 @@ struct KernelTarget {
   /// The highest level of the machine that the compiler runs on.
   static KernelTarget host();
   /// A level of the x86-64 psABI, x86-64-v3 or x86-64-v4, the same for Windows, x86_64-windows+v3 or
-  /// x86_64-windows+v4, or 64-bit Arm, aarch64-linux, with SVE aarch64-linux+sve or, for vectors of 256 bits,
+  /// x86_64-windows+v4, and for macOS, x86_64-macos; or 64-bit Arm: aarch64-android, aarch64-ios,
+  /// aarch64-macos, aarch64-linux, with SVE aarch64-linux+sve or, for vectors of 256 bits,
   /// aarch64-linux+sve256. Throws kedge::Error for another name.
   static KernelTarget level(llvm::StringRef name);
-  /// "aarch64-linux" or "x86_64-windows" for the targets of that kind, whose programs are linked with a
-  /// runtime of their own; "" for Linux on a processor of the compiler's family.
+  /// "aarch64-linux", "x86_64-windows" and so on for the targets of that kind, whose programs are linked with
+  /// a runtime of their own; "" for Linux on a processor of the compiler's family.
   std::string otherMachine() const;
 };
 

@@ -1,6 +1,7 @@
 #include "runtime/cpu/isa/Isa.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/ProcessorFeatures.h"
+#include "runtime/platform/ArmFeatures.h"
 #include "runtime/platform/Threads.h"
 #include <atomic>
 #include <cstdlib>
@@ -9,10 +10,6 @@
 #include <string_view>
 #if defined(__x86_64__)
 #include <cpuid.h>
-#endif
-#if defined(__aarch64__)
-#include <sys/auxv.h>
-#include <sys/prctl.h>
 #endif
 
 namespace kedge::rt::cpu {
@@ -42,21 +39,16 @@ Features readFeatures() {
   f.slowDots = halves;
   return f;
 }
-#elif defined(__aarch64__)
+#else
 Features readFeatures() {
-  // As Linux names them in its headers, which may be older than the processor.
-  constexpr unsigned long kDot = 1ul << 20, kSve = 1ul << 22, kBf16 = 1ul << 14; // of AT_HWCAP; AT_HWCAP2
-  constexpr int kGetVectorLength = 51, kLengthMask = 0xffff;
-  const unsigned long first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2);
+  const platform::ArmFeatures arm = platform::armFeatures();
   Features f;
-  f.neonDot = first & kDot;
-  f.neonBf16 = f.neonDot && (second & kBf16);
-  f.sve = first & kSve;
-  f.sve256 = f.neonBf16 && f.sve && (prctl(kGetVectorLength) & kLengthMask) == 32;
+  f.neonDot = arm.dot;
+  f.neonBf16 = f.neonDot && arm.bf16;
+  f.sve = arm.vectorBytes != 0;
+  f.sve256 = f.neonBf16 && arm.vectorBytes == 32;
   return f;
 }
-#else
-Features readFeatures() { return {}; }
 #endif
 
 const Features &features() {

@@ -14,11 +14,14 @@ struct Level {
 };
 /// From below. On Arm products of bf16 use what the machine has; the bits of all else are those of the level.
 constexpr Level kLevels[] = {
+    {"aarch64-android", [] { return true; }, Isa::NeonBf16},
     {"aarch64-linux", [] { return true; }, Isa::NeonBf16},
+    {"aarch64-macos", [] { return true; }, Isa::NeonBf16},
     {"aarch64-linux+sve", [] { return machineHasSve(); }, Isa::NeonBf16},
     {"aarch64-linux+sve256", [] { return machineIsa() == Isa::Sve256; }, Isa::Sve256},
     {"x86-64-v3", [] { return machineIsa() >= Isa::Avx2; }, Isa::Avx2},
     {"x86-64-v4", [] { return machineIsa() >= Isa::Avx512; }, Isa::Avx512},
+    {"x86_64-macos", [] { return machineIsa() >= Isa::Avx2; }, Isa::Avx2},
     {"x86_64-windows+v3", [] { return machineIsa() >= Isa::Avx2; }, Isa::Avx2},
     {"x86_64-windows+v4", [] { return machineIsa() >= Isa::Avx512; }, Isa::Avx512}};
 

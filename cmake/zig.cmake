@@ -1,11 +1,17 @@
-# Toolchain: x86-64 or 64-bit Arm Linux with musl and libc++, which the compiler zig brings. Takes KEDGE_ZIG (its path) and
-# KEDGE_MUSL_PROCESSOR (x86_64 or aarch64).
-list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES KEDGE_ZIG KEDGE_MUSL_PROCESSOR)
-set(CMAKE_SYSTEM_NAME Linux)
-set(CMAKE_SYSTEM_PROCESSOR ${KEDGE_MUSL_PROCESSOR})
+# Toolchain: the compiler zig, which brings the C and C++ libraries of other machines: x86-64 or 64-bit Arm Linux with musl, macOS. Takes
+# KEDGE_ZIG (its path) and KEDGE_ZIG_TARGET (x86_64-linux-musl, aarch64-macos.11.0).
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES KEDGE_ZIG KEDGE_ZIG_TARGET)
+string(REGEX MATCH "^[^-]+" CMAKE_SYSTEM_PROCESSOR ${KEDGE_ZIG_TARGET})
+if(KEDGE_ZIG_TARGET MATCHES "-macos")
+  set(CMAKE_SYSTEM_NAME Darwin)
+  set(CMAKE_OSX_SYSROOT "" CACHE STRING "zig has its own") # or CMake would look for Xcode's
+  set(CMAKE_INSTALL_NAME_TOOL true) # for installed libraries, which there are none of
+else()
+  set(CMAKE_SYSTEM_NAME Linux)
+endif()
 foreach(language C CXX)
   # The machine's processor says nothing about another.
-  set(CMAKE_${language}_FLAGS_INIT "-target ${KEDGE_MUSL_PROCESSOR}-linux-musl")
+  set(CMAKE_${language}_FLAGS_INIT "-target ${KEDGE_ZIG_TARGET}")
   set(CMAKE_${language}_ARCHIVE_CREATE "${KEDGE_ZIG} ar qc <TARGET> <OBJECTS>")
   set(CMAKE_${language}_ARCHIVE_APPEND "${KEDGE_ZIG} ar q <TARGET> <OBJECTS>")
   set(CMAKE_${language}_ARCHIVE_FINISH "${KEDGE_ZIG} ranlib <TARGET>")

@@ -1,5 +1,5 @@
-// Windows raises threads that wait for a processor for long, and says of none whether it could run: nothing
-// is done here.
+// Systems that say of no thread whether it could run, and raise those that wait for a processor for long
+// (Windows), or let nobody choose a thread's processor (macOS): nothing is done here.
 #include "runtime/platform/DisplacedThreads.h"
 
 namespace kedge::rt {

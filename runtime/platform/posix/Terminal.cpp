@@ -15,9 +15,10 @@ void prepareStandardFiles() {
       _exit(1);
 }
 
+/// Of a pipe Linux says POLLERR then, and macOS POLLHUP.
 bool outputHasNoReader() {
   pollfd end{STDOUT_FILENO, POLLOUT, 0};
-  return poll(&end, 1, 0) > 0 && (end.revents & POLLERR) != 0;
+  return poll(&end, 1, 0) > 0 && (end.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 bool errorIsTerminal() { return isatty(STDERR_FILENO) != 0; }
