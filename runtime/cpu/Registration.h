@@ -8,12 +8,14 @@
   FILE(Attention) \
   FILE(AveragePool) \
   FILE(Conv) \
+  FILE(Eigenbasis) \
   FILE(Fill) \
   FILE(Gather) \
   FILE(GatherGrad) \
   FILE(GridSample) \
   FILE(GroupedMatmul) \
   FILE(IntegerMatmuls) \
+  FILE(LeadingBasis) \
   FILE(MatMul) \
   FILE(MaxPool) \
   FILE(Movement) \
