@@ -36,8 +36,9 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
 
   void run() override {
     rule = updateRule(optimizer);
-    settings = {optimizer,    momentum, nesterov,              moments,
-                averageDecay, caution,  preconditionFrequency, maxPreconditionDim, shampooBeta, projection()};
+    settings = {
+        optimizer,          momentum,    nesterov,    moments, averageDecay, caution, preconditionFrequency,
+        maxPreconditionDim, shampooBeta, projection()};
     auto step = train::functionOf(getOperation(), FunctionKind::Step);
     func::FuncOp backward = step ? step : train::functionOf(getOperation(), FunctionKind::Micro);
     if (backward && train::isOfTrainingInfo(backward))

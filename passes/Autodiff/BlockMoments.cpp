@@ -94,7 +94,8 @@ bool isCompanded(const ParameterUpdate &u) {
 
 bool isOf4bits(const ParameterUpdate &u) {
   auto type = cast<RankedTensorType>(u.param.getType());
-  return u.settings.moments == Moments::Int4 && takes8bits(type) && type.getNumElements() % train::kBlock4bit == 0;
+  return u.settings.moments == Moments::Int4 && takes8bits(type) &&
+         type.getNumElements() % train::kBlock4bit == 0;
 }
 
 /// The codes come out of the update one a byte, since a byte's two halves are of elements far apart.

@@ -34,10 +34,10 @@ struct ChooseMatrices : impl::ChooseMatricesBase<ChooseMatrices> {
         return signalPassFailure();
       if (!*wanted)
         continue;
-      state->setAttr(
-          tune::orthogonalName,
-          neurons ? Attribute(IntegerAttr::get(IntegerType::get(&getContext(), 64), onnx::matrixUse(argument).outputs))
-                  : UnitAttr::get(&getContext()));
+      state->setAttr(tune::orthogonalName,
+                     neurons ? Attribute(IntegerAttr::get(IntegerType::get(&getContext(), 64),
+                                                          onnx::matrixUse(argument).outputs))
+                             : UnitAttr::get(&getContext()));
       ++chosen;
     }
     if (chosen == 0 && !weights.empty()) {

@@ -57,7 +57,8 @@ template <> struct kedge::Words<kedge::autodiff::Optimizer> {
       {NorMuon, "normuon", "muon with a second moment of each neuron"},
       {Prodigy, "prodigy", "estimates the rate"},
       {Soap, "soap", "Adam in the eigenbasis of Shampoo's preconditioner for matrices, AdamW for the rest"},
-      {Galore, "galore", "Adam on gradients of matrices in their first singular directions, AdamW for the rest"},
+      {Galore, "galore",
+       "Adam on gradients of matrices in their first singular directions, AdamW for the rest"},
       {Apollo, "apollo", "gradients of matrices times factors of a random projection, AdamW for the rest"}};
 };
 
@@ -72,7 +73,8 @@ template <> struct kedge::Words<kedge::autodiff::Caution> {
 template <> struct kedge::Words<kedge::autodiff::ScaleType> {
   using enum autodiff::ScaleType;
   static constexpr Word<autodiff::ScaleType> list[] = {
-      {Channel, "channel", "each row or column along the projected side"}, {Tensor, "tensor", "the whole matrix"}};
+      {Channel, "channel", "each row or column along the projected side"},
+      {Tensor, "tensor", "the whole matrix"}};
 };
 
 template <> struct kedge::Words<kedge::autodiff::Moments> {

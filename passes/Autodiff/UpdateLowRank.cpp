@@ -36,7 +36,8 @@ public:
     Value moment1 = u.makeState(Role::Moment1, "moment1", low.getType()),
           moment2 = u.makeState(Role::Moment2, "moment2", low.getType());
     Value after1 = f.lerp(moment1, low, u.scalar("one_minus_beta1"));
-    Value after2 = f.add(f.mul(u.scalar("beta2"), moment2), f.mul(f.mul(u.scalar("one_minus_beta2"), low), low));
+    Value after2 =
+        f.add(f.mul(u.scalar("beta2"), moment2), f.mul(f.mul(u.scalar("one_minus_beta2"), low), low));
     u.keep(moment1, after1);
     u.keep(moment2, after2);
     return f.div(after1, f.add(f.root(after2), u.scalar("eps")));
@@ -124,7 +125,8 @@ void updateGalore(ParameterUpdate &u) {
   Value basis = train::LeadingBasisOp::create(u.builder, u.loc, low.gradient, before, low.update,
                                               u.settings.projection.gap, low.axis);
   u.keep(before, basis);
-  low.finish(low.f.scale(low.projectBack(basis, low.direction(low.project(basis))), u.settings.projection.scale));
+  low.finish(
+      low.f.scale(low.projectBack(basis, low.direction(low.project(basis))), u.settings.projection.scale));
 }
 
 void updateApollo(ParameterUpdate &u) {

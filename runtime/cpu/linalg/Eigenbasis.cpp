@@ -24,7 +24,8 @@ public:
   }
 
   void run(Inputs inputs, Outputs outputs, void *workspace) override {
-    const auto *matrix = static_cast<const float *>(inputs[0]), *basis = static_cast<const float *>(inputs[1]);
+    const auto *matrix = static_cast<const float *>(inputs[0]),
+               *basis = static_cast<const float *>(inputs[1]);
     const auto update = std::llround(*static_cast<const float *>(inputs[2]));
     auto *made = static_cast<float *>(outputs[0]);
     auto *order = static_cast<int64_t *>(outputs[1]);
@@ -48,7 +49,8 @@ private:
   }
 
   /// Rows of `product` are the matrix times the columns of the basis, then in their new order.
-  void refresh(const float *matrix, const float *basis, float *made, int64_t *order, double *workspace) const {
+  void refresh(const float *matrix, const float *basis, float *made, int64_t *order,
+               double *workspace) const {
     double *product = workspace, *columns = product + n_ * n_, *wide = columns + n_ * n_,
            *values = wide + n_ * n_, *scratch = values + 2 * n_;
     std::copy(matrix, matrix + n_ * n_, wide);
@@ -89,18 +91,19 @@ private:
 } // namespace
 
 void registerEigenbasis() {
-  registerKernel("train.eigenbasis", [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
-    expectCounts(call, 3, 3, 2, 2);
-    const TensorDesc &matrix = call.inputs[0];
-    const int64_t frequency = intAttr(call, "frequency", 0);
-    if (matrix.type != DType::F32 || matrix.shape.size() != 2 || matrix.shape[0] != matrix.shape[1] ||
-        call.inputs[2].type != DType::F32 || frequency < 1)
-      failCall(call, "a square of f32, the number of the update and a frequency from 1 are expected");
-    expectShape(call, call.inputs[1], matrix.shape, "the basis");
-    expectShape(call, call.outputs[0], matrix.shape, "the new basis");
-    expectShape(call, call.outputs[1], {matrix.shape[0]}, "the order");
-    return std::make_unique<Eigenbasis>(matrix.shape[0], frequency, threads);
-  });
+  registerKernel(
+      "train.eigenbasis", [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
+        expectCounts(call, 3, 3, 2, 2);
+        const TensorDesc &matrix = call.inputs[0];
+        const int64_t frequency = intAttr(call, "frequency", 0);
+        if (matrix.type != DType::F32 || matrix.shape.size() != 2 || matrix.shape[0] != matrix.shape[1] ||
+            call.inputs[2].type != DType::F32 || frequency < 1)
+          failCall(call, "a square of f32, the number of the update and a frequency from 1 are expected");
+        expectShape(call, call.inputs[1], matrix.shape, "the basis");
+        expectShape(call, call.outputs[0], matrix.shape, "the new basis");
+        expectShape(call, call.outputs[1], {matrix.shape[0]}, "the order");
+        return std::make_unique<Eigenbasis>(matrix.shape[0], frequency, threads);
+      });
 }
 
 } // namespace kedge::rt::cpu

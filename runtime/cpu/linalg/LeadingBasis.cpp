@@ -19,12 +19,14 @@ public:
 
   /// Two matrices, some rows in f64, two vectors.
   size_t workspaceBytes() const override {
-    return sizeof(double) * (static_cast<size_t>(2 * n_ * n_ + kRows * n_ + 2 * n_ + kAlignNumbers) + orthogonalScratch(n_, threads_)) +
+    return sizeof(double) * (static_cast<size_t>(2 * n_ * n_ + kRows * n_ + 2 * n_ + kAlignNumbers) +
+                             orthogonalScratch(n_, threads_)) +
            productsBytes();
   }
 
   void run(Inputs inputs, Outputs outputs, void *workspace) override {
-    const auto *matrix = static_cast<const float *>(inputs[0]), *basis = static_cast<const float *>(inputs[1]);
+    const auto *matrix = static_cast<const float *>(inputs[0]),
+               *basis = static_cast<const float *>(inputs[1]);
     const auto update = std::llround(*static_cast<const float *>(inputs[2]));
     auto *made = static_cast<float *>(outputs[0]);
     if ((update - 1) % frequency_ != 0) {
@@ -46,8 +48,9 @@ private:
   static constexpr int64_t kRows = 128; ///< that are added at a time
 
   size_t productsBytes() const {
-    return std::max(gemmWorkspaceBytes<double>(n_, n_, std::min(kRows, others_), threads_, false),
-                    gemmWorkspaceBytes<double>(n_, n_, std::max<int64_t>(1, others_ % kRows), threads_, false));
+    return std::max(
+        gemmWorkspaceBytes<double>(n_, n_, std::min(kRows, others_), threads_, false),
+        gemmWorkspaceBytes<double>(n_, n_, std::max<int64_t>(1, others_ % kRows), threads_, false));
   }
 
   /// Sums over the other dim of products of the axis' numbers.
@@ -68,8 +71,8 @@ private:
 
   /// A singular vector may have either sign.
   void writeColumn(const double *vector, float *column) const {
-    const double *largest = std::max_element(
-        vector, vector + n_, [](double a, double b) { return std::abs(a) < std::abs(b); });
+    const double *largest =
+        std::max_element(vector, vector + n_, [](double a, double b) { return std::abs(a) < std::abs(b); });
     const double sign = *largest < 0 ? -1 : 1;
     for (int64_t i = 0; i < n_; ++i)
       column[i * rank_] = static_cast<float>(sign * vector[i]);
@@ -84,18 +87,19 @@ private:
 } // namespace
 
 void registerLeadingBasis() {
-  registerKernel(
-      "train.leading_basis", [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
-        expectCounts(call, 3, 3, 1, 1);
-        const TensorDesc &matrix = call.inputs[0], &basis = call.inputs[1];
-        const int64_t frequency = intAttr(call, "frequency", 0), axis = intAttr(call, "axis", 0);
-        if (matrix.type != DType::F32 || matrix.shape.size() != 2 || basis.shape.size() != 2 || axis < 0 || axis > 1 ||
-            call.inputs[2].type != DType::F32 || frequency < 1)
-          failCall(call, "a matrix of f32, a basis, the number of the update, an axis and a frequency from 1 are expected");
-        expectShape(call, basis, {matrix.shape[axis], basis.shape[1]}, "the basis");
-        expectShape(call, call.outputs[0], basis.shape, "the new basis");
-        return std::make_unique<LeadingBasis>(matrix, axis, basis.shape[1], frequency, threads);
-      });
+  registerKernel("train.leading_basis",
+                 [](const LibraryCall &call, int threads) -> std::unique_ptr<LibraryKernel> {
+                   expectCounts(call, 3, 3, 1, 1);
+                   const TensorDesc &matrix = call.inputs[0], &basis = call.inputs[1];
+                   const int64_t frequency = intAttr(call, "frequency", 0), axis = intAttr(call, "axis", 0);
+                   if (matrix.type != DType::F32 || matrix.shape.size() != 2 || basis.shape.size() != 2 ||
+                       axis < 0 || axis > 1 || call.inputs[2].type != DType::F32 || frequency < 1)
+                     failCall(call, "a matrix of f32, a basis, the number of the update, an axis and a "
+                                    "frequency from 1 are expected");
+                   expectShape(call, basis, {matrix.shape[axis], basis.shape[1]}, "the basis");
+                   expectShape(call, call.outputs[0], basis.shape, "the new basis");
+                   return std::make_unique<LeadingBasis>(matrix, axis, basis.shape[1], frequency, threads);
+                 });
 }
 
 } // namespace kedge::rt::cpu

@@ -11,8 +11,7 @@ constexpr int64_t kElementsOfPart = 1 << 15;
 constexpr int64_t kSweepsAtOnce = 32;
 
 /// For each row from `begin` to `end`, shared among threads; rows have `length` numbers.
-template <typename Body>
-void forRows(int threads, int64_t begin, int64_t end, int64_t length, Body &&body) {
+template <typename Body> void forRows(int threads, int64_t begin, int64_t end, int64_t length, Body &&body) {
   const int64_t grain = std::max<int64_t>(1, kElementsOfPart / std::max<int64_t>(1, length));
   parallelFor(threads, end - begin, grain, [&](int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row)
@@ -20,13 +19,13 @@ void forRows(int threads, int64_t begin, int64_t end, int64_t length, Body &&bod
   });
 }
 
-/// A symmetric matrix on its way to three diagonals. Reflections of a block are known before the rows behind it
-/// are updated: A - V W' - W V' of its vectors.
+/// A symmetric matrix on its way to three diagonals. Reflections of a block are known before the rows behind
+/// it are updated: A - V W' - W V' of its vectors.
 class ThreeDiagonals {
 public:
   ThreeDiagonals(int64_t n, double *matrix, double *diagonal, double *beside, double *scratch, int threads)
-      : n_(n), a_(matrix), d_(diagonal), e_(beside), minusW_(scratch), sums_(scratch + Reflections::kBlock * n),
-        threads_(threads) {}
+      : n_(n), a_(matrix), d_(diagonal), e_(beside), minusW_(scratch),
+        sums_(scratch + Reflections::kBlock * n), threads_(threads) {}
   static int64_t scratchNumbers(int64_t n) { return (Reflections::kBlock + 1) * n; }
 
   void reduce(Reflections &reflections) {
@@ -88,8 +87,8 @@ private:
 class WaitingTurns {
 public:
   WaitingTurns(int64_t n, double *rows, double *scratch, int threads)
-      : n_(n), rows_(rows), turns_(reinterpret_cast<Turn *>(scratch)), strips_(scratch + 2 * kSweepsAtOnce * n),
-        threads_(threads) {}
+      : n_(n), rows_(rows), turns_(reinterpret_cast<Turn *>(scratch)),
+        strips_(scratch + 2 * kSweepsAtOnce * n), threads_(threads) {}
   static int64_t scratchNumbers(int64_t n, int threads) {
     return (2 * kSweepsAtOnce + kTurnedColumns * threads) * n;
   }
@@ -174,7 +173,8 @@ void diagonalise(int64_t n, double *d, double *e, WaitingTurns &turns) {
 
 size_t orthogonalScratch(int64_t n, int threads) {
   return Reflections::scratchNumbers(n, threads) + static_cast<size_t>(n) +
-         static_cast<size_t>(std::max(ThreeDiagonals::scratchNumbers(n), WaitingTurns::scratchNumbers(n, threads)));
+         static_cast<size_t>(
+             std::max(ThreeDiagonals::scratchNumbers(n), WaitingTurns::scratchNumbers(n, threads)));
 }
 
 void symmetricEigenvectors(int64_t n, double *matrix, double *values, double *vectors, double *scratch,

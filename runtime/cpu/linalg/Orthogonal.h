@@ -9,8 +9,8 @@ namespace kedge::rt::cpu {
 /// Numbers of `scratch` for either of the two.
 size_t orthogonalScratch(int64_t n, int threads);
 
-/// The symmetric `matrix`, which is used up, is sum over k of values[k] v v' with v = row k of `vectors`, in no
-/// order. Householder's reduction to three diagonals, then QR steps with Wilkinson's shifts.
+/// The symmetric `matrix`, which is used up, is sum over k of values[k] v v' with v = row k of `vectors`, in
+/// no order. Householder's reduction to three diagonals, then QR steps with Wilkinson's shifts.
 void symmetricEigenvectors(int64_t n, double *matrix, double *values, double *vectors, double *scratch,
                            int threads);
 

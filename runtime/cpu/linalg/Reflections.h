@@ -11,8 +11,8 @@ struct Reflection {
 };
 Reflection reflect(double *x, int64_t count);
 
-/// Reflections by v_k, row k of `rows`, n numbers with zeros in front of place k + `offset`. Those of a block are
-/// I - V' T V: V their rows, T a triangle.
+/// Reflections by v_k, row k of `rows`, n numbers with zeros in front of place k + `offset`. Those of a block
+/// are I - V' T V: V their rows, T a triangle.
 class Reflections {
 public:
   static constexpr int64_t kBlock = 32;
@@ -46,7 +46,8 @@ private:
   const int threads_;
 };
 
-/// The first place from `numbers` on where a vector of any machine may begin; up to kAlignNumbers are left out.
+/// The first place from `numbers` on where a vector of any machine may begin; up to kAlignNumbers are left
+/// out.
 double *alignedNumbers(double *numbers);
 constexpr int64_t kAlignNumbers = 8;
 

@@ -1,5 +1,5 @@
-// Moments in 4 bits, as kernels code them, beside torchao's rule: the nearest number below, or the next one where the
-// residual is half of what is between them.
+// Moments in 4 bits, as kernels code them, beside torchao's rule: the nearest number below, or the next one
+// where the residual is half of what is between them.
 #include "kedge/Dialect/Train/Optimizer/CompactOps.h"
 #include "test/unit/math/UpdateFunction.h"
 #include <array>
@@ -61,12 +61,14 @@ std::vector<uint8_t> packed(const std::vector<uint8_t> &codes) {
 class NibbleUpdate {
 public:
   explicit NibbleUpdate(size_t blocks)
-      : blocks(blocks), function("train.adam4bit", "decay = false, decoupled = true, lr_scale = 1.0 : f64",
-                                 types("{0}, {1}, {2}, {1}, {2}, {0}, {4}, {4}, {4}, {4}, {4}, {4}, {4}, {4}"),
-                                 types("{0}, {3}, {2}, {3}, {2}")) {}
+      : blocks(blocks),
+        function("train.adam4bit", "decay = false, decoupled = true, lr_scale = 1.0 : f64",
+                 types("{0}, {1}, {2}, {1}, {2}, {0}, {4}, {4}, {4}, {4}, {4}, {4}, {4}, {4}"),
+                 types("{0}, {3}, {2}, {3}, {2}")) {}
 
   /// Moments are of g alone.
-  std::map<int, float> scalars{{6, 1.f}, {7, 0.f}, {8, 1.f}, {9, 1.f}, {10, 0.f}, {11, 1.f}, {12, 1.f}, {13, 1.f}};
+  std::map<int, float> scalars{{6, 1.f},  {7, 0.f},  {8, 1.f},  {9, 1.f},
+                               {10, 0.f}, {11, 1.f}, {12, 1.f}, {13, 1.f}};
   std::vector<float> gradient, param;
   std::vector<uint8_t> bytes1, bytes2, codes1, codes2;
 
@@ -139,7 +141,6 @@ TEST(Nibbles, CodesHaveTheirNumbers) {
   update.scalars[10] = 1;
   update.run();
   for (size_t k = 0; k < kBlock; ++k)
-    EXPECT_FLOAT_EQ(update.param[k],
-                    -signedMap()[codes1[k]] / (std::sqrt(unsignedMap()[codes2[k]]) + 1))
+    EXPECT_FLOAT_EQ(update.param[k], -signedMap()[codes1[k]] / (std::sqrt(unsignedMap()[codes2[k]]) + 1))
         << k;
 }

@@ -16,8 +16,8 @@ namespace {
 using Compare = ClusterBodyBuilder::Compare;
 using Map = std::array<float, 16>;
 
-/// The dynamic map of 4 bits with a sign: middles of 1, 2 and 4 cells of the decades up to 0.01, 0.1 and 1, their
-/// negatives, 0 and 1. As torchao computes them, in f32 within a decade.
+/// The dynamic map of 4 bits with a sign: middles of 1, 2 and 4 cells of the decades up to 0.01, 0.1 and 1,
+/// their negatives, 0 and 1. As torchao computes them, in f32 within a decade.
 constexpr Map kSignedMap = {-0.8875f, -0.6625f, -0.4375f, -0.2125f, -0.0775f, -0.0325f, -0.0055f, 0.0f,
                             0.0055f,  0.0325f,  0.0775f,  0.2125f,  0.4375f,  0.6625f,  0.8875f,  1.0f};
 
@@ -42,8 +42,8 @@ public:
   Value decode(Value byte, Value half, Value absmax) {
     Value wide = b.cast(byte, i32, /*fromUnsigned=*/true), isSecond = b.cast(half, i32);
     Value shift = b.sub(integer(4), b.mul(isSecond, integer(4)));
-    Value code =
-        arith::AndIOp::create(b.builder, b.loc, arith::ShRUIOp::create(b.builder, b.loc, wide, shift), integer(15));
+    Value code = arith::AndIOp::create(b.builder, b.loc,
+                                       arith::ShRUIOp::create(b.builder, b.loc, wide, shift), integer(15));
     Value value = isSigned ? lookUp(b, code, kSignedMap)
                            : b.mul(b.cast(b.add(code, integer(1)), f32), number(1.0 / 16));
     return b.mul(value, absmax);
@@ -82,7 +82,8 @@ private:
     Value steps = b.mul(share, number(16)), whole = b.floor(steps);
     Value isHalf = b.compare(Compare::GE, b.sub(steps, whole), number(0.5));
     Value nearest = b.select(isHalf, whole, b.sub(whole, number(1)));
-    nearest = b.select(b.compare(Compare::GT, nearest, number(0)), nearest, number(0)); // a number also of what is none
+    nearest = b.select(b.compare(Compare::GT, nearest, number(0)), nearest,
+                       number(0)); // a number also of what is none
     nearest = b.select(b.compare(Compare::LT, nearest, number(15)), nearest, number(15));
     return b.cast(nearest, i32);
   }
@@ -109,7 +110,8 @@ void Adam4bitOp::describeCluster(ClusterSpec &spec) {
   spec.reduced = {false, true, true};
   AffineExpr block = getAffineDimExpr(0, context), place = getAffineDimExpr(2, context);
   AffineMap whole = AffineMap::getMultiDimIdentityMap(3, context);
-  AffineMap bytes = AffineMap::get(3, 0, {block, place}, context), blocks = AffineMap::get(3, 0, {block}, context);
+  AffineMap bytes = AffineMap::get(3, 0, {block, place}, context),
+            blocks = AffineMap::get(3, 0, {block}, context);
   spec.inputMaps = {whole, bytes, blocks, bytes, blocks, whole};
   spec.inputMaps.append(getNumOperands() - spec.inputMaps.size(), AffineMap::get(3, 0, {}, context));
   spec.outputMaps = {whole, whole, blocks, whole, blocks};
@@ -143,7 +145,8 @@ void PackNibblesOp::describeCluster(ClusterSpec &spec) {
   spec.reduced = {false, false};
   AffineExpr block = getAffineDimExpr(0, context), place = getAffineDimExpr(1, context);
   for (int64_t half : {0, 1})
-    spec.inputMaps.push_back(AffineMap::get(2, 0, {block, getAffineConstantExpr(half, context), place}, context));
+    spec.inputMaps.push_back(
+        AffineMap::get(2, 0, {block, getAffineConstantExpr(half, context), place}, context));
   spec.outputMaps = {AffineMap::getMultiDimIdentityMap(2, context)};
 }
 
