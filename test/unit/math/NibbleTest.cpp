@@ -8,7 +8,7 @@
 using namespace kedge;
 
 namespace {
-constexpr size_t kBlock = train::kBlock4bit, kHalf = kBlock / 2;
+constexpr size_t kNibbleBlock = train::kBlock4bit, kNibbleHalf = kNibbleBlock / 2;
 using Map = std::array<float, 16>;
 
 Map signedMap() {
@@ -33,26 +33,26 @@ Map unsignedMap() {
   return map;
 }
 
-uint8_t codeOf(const Map &map, float share) {
+uint8_t nibbleOf(const Map &map, float share) {
   int code = 0;
   while (code < 15 && share >= map[code + 1])
     ++code;
   return code < 15 && share - map[code] >= (map[code + 1] - map[code]) * 0.5f ? code + 1 : code;
 }
 
-std::vector<uint8_t> codesOf(const Map &map, const std::vector<float> &values) {
+std::vector<uint8_t> nibblesOf(const Map &map, const std::vector<float> &values) {
   std::vector<uint8_t> codes;
   for (float value : values)
-    codes.push_back(codeOf(map, value));
+    codes.push_back(nibbleOf(map, value));
   return codes;
 }
 
 /// Two a byte, the first half of a block in the high bits.
-std::vector<uint8_t> packed(const std::vector<uint8_t> &codes) {
+std::vector<uint8_t> packedNibbles(const std::vector<uint8_t> &codes) {
   std::vector<uint8_t> bytes(codes.size() / 2);
   for (size_t at = 0; at < bytes.size(); ++at) {
-    const size_t first = at / kHalf * kBlock + at % kHalf;
-    bytes[at] = static_cast<uint8_t>(codes[first] << 4 | codes[first + kHalf]);
+    const size_t first = at / kNibbleHalf * kNibbleBlock + at % kNibbleHalf;
+    bytes[at] = static_cast<uint8_t>(codes[first] << 4 | codes[first + kNibbleHalf]);
   }
   return bytes;
 }
@@ -73,7 +73,7 @@ public:
   std::vector<uint8_t> bytes1, bytes2, codes1, codes2;
 
   void run() {
-    function.give(0, std::vector<float>(blocks * kBlock));
+    function.give(0, std::vector<float>(blocks * kNibbleBlock));
     function.give(1, bytes1);
     function.give(2, std::vector<float>(blocks, 1.f));
     function.give(3, bytes2);
@@ -109,38 +109,38 @@ TEST(Nibbles, NumbersHaveTheirCodes) {
     for (float near : {std::nextafter(middle, -2.f), middle, std::nextafter(middle, 2.f)})
       values.push_back(near);
   }
-  for (int step = 0; values.size() < 30 * (kBlock - 1); ++step)
+  for (int step = 0; values.size() < 30 * (kNibbleBlock - 1); ++step)
     values.push_back(-1 + static_cast<float>(step) * (2.f / 3700));
   NibbleUpdate update(30);
   for (size_t at = 0; at < values.size(); ++at) {
-    if (at % (kBlock - 1) == 0)
+    if (at % (kNibbleBlock - 1) == 0)
       update.gradient.push_back(1); // the block's largest
     update.gradient.push_back(std::clamp(values[at], -1.f, 1.f));
   }
-  update.bytes1.resize(30 * kHalf);
-  update.bytes2.resize(30 * kHalf);
+  update.bytes1.resize(30 * kNibbleHalf);
+  update.bytes2.resize(30 * kNibbleHalf);
   update.run();
   std::vector<float> squares = update.gradient;
   for (float &value : squares)
     value *= value;
-  EXPECT_EQ(update.codes1, codesOf(signedMap(), update.gradient));
-  EXPECT_EQ(update.codes2, codesOf(unsignedMap(), squares));
+  EXPECT_EQ(update.codes1, nibblesOf(signedMap(), update.gradient));
+  EXPECT_EQ(update.codes2, nibblesOf(unsignedMap(), squares));
 }
 
 TEST(Nibbles, CodesHaveTheirNumbers) {
   std::vector<uint8_t> codes1, codes2;
-  for (size_t k = 0; k < kBlock; ++k) {
+  for (size_t k = 0; k < kNibbleBlock; ++k) {
     codes1.push_back(k % 16);
     codes2.push_back(k / 8);
   }
   NibbleUpdate update(1);
-  update.bytes1 = packed(codes1);
-  update.bytes2 = packed(codes2);
-  update.gradient.resize(kBlock);
+  update.bytes1 = packedNibbles(codes1);
+  update.bytes2 = packedNibbles(codes2);
+  update.gradient.resize(kNibbleBlock);
   update.scalars[9] = update.scalars[11] = 0; // the moments stay
   update.scalars[10] = 1;
   update.run();
-  for (size_t k = 0; k < kBlock; ++k)
+  for (size_t k = 0; k < kNibbleBlock; ++k)
     EXPECT_FLOAT_EQ(update.param[k], -signedMap()[codes1[k]] / (std::sqrt(unsignedMap()[codes2[k]]) + 1))
         << k;
 }
