@@ -5,13 +5,13 @@ namespace {
 
 /// A mean of products of random rows.
 Array products(int64_t n, unsigned seed) {
-  const Array rows = Array::random<float>({n + 3, n}, seed);
+  const std::vector<double> rows = Array::random<float>({n + 3, n}, seed).doubles();
   Array matrix({DType::F32, {n, n}});
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < n; ++j) {
       double sum = 0;
       for (int64_t row = 0; row < n + 3; ++row)
-        sum += rows.doubles()[row * n + i] * rows.doubles()[row * n + j];
+        sum += rows[row * n + i] * rows[row * n + j];
       matrix.data<float>()[i * n + j] = static_cast<float>(sum);
     }
   return matrix;
