@@ -69,9 +69,15 @@ void checkOptimizer(const CompileOptions &options) {
   using autodiff::Optimizer;
   const Optimizer optimizer = options.update.optimizer;
   const bool averages = optimizer == Optimizer::ScheduleFreeAdamW;
-  if (options.update.caution != autodiff::Caution::None && options.update.moments == autodiff::Moments::Int8)
-    fail("--cautious {}: not available yet with --moments int8; give --moments bf16 or leave it out",
-         wordOf(options.update.caution));
+  if (autodiff::factsOf(optimizer).hasEigenvectors && options.onGpu())
+    fail("--optimizer {}: not available yet with --target {}, which has no kernel for eigenvectors; expected "
+         "--target cpu",
+         wordOf(optimizer), options.machine.target);
+  const autodiff::Moments moments = options.update.moments;
+  if (options.update.caution != autodiff::Caution::None &&
+      (moments == autodiff::Moments::Int8 || moments == autodiff::Moments::Int4))
+    fail("--cautious {}: not available yet with --moments {}; give --moments bf16 or leave it out",
+         wordOf(options.update.caution), wordOf(moments));
   if (averages && options.update.averageDecay.value > 0)
     fail("--ema {}: --optimizer {} has an average of the weights, which is what it evaluates and exports; "
          "leave it "

@@ -15,6 +15,7 @@ std::string whyNoExpertAxis(const CompileOptions &o) {
       {o.model.meshOfRanks().sizeOf(rt::Mesh::kTensor) > 1, "an axis 'tensor'",
        "give expert with replica and data"},
       {o.update.moments == autodiff::Moments::Int8, "--moments int8", "expected fp32 or bf16"},
+      {o.update.moments == autodiff::Moments::Int4, "--moments int4", "expected fp32 or bf16"},
       {o.masterWeights == pipelines::MasterWeights::Split, "--master-weights split", "expected on or off"},
       {!llvm::is_contained({Optimizer::AdamW, Optimizer::Adam, Optimizer::Sgd, Optimizer::Lion,
                             Optimizer::RmsProp, Optimizer::Adagrad},

@@ -58,7 +58,8 @@ pipelines::StepOptions stepOptions(const CompileOptions &options, const model::M
   if (options.isPipelined())
     step.stages.room = roomOfRank(options);
   step.update.momentum = options.momentumOrDefault();
-  step.update.nesterov |= autodiff::factsOf(options.update.optimizer).hasMatrices;
+  const autodiff::OptimizerFacts &optimizer = autodiff::factsOf(options.update.optimizer);
+  step.update.nesterov |= optimizer.hasMatrices && optimizer.hasMomentum;
   step.lossScale.scales |= options.precision == pipelines::Precision::Fp16;
   return step;
 }

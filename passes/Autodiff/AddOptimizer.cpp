@@ -36,7 +36,9 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
 
   void run() override {
     rule = updateRule(optimizer);
-    settings = {optimizer, momentum, nesterov, moments, averageDecay, caution};
+    settings = {
+        optimizer,          momentum,    nesterov,    moments, averageDecay, caution, preconditionFrequency,
+        maxPreconditionDim, shampooBeta, projection()};
     auto step = train::functionOf(getOperation(), FunctionKind::Step);
     func::FuncOp backward = step ? step : train::functionOf(getOperation(), FunctionKind::Micro);
     if (backward && train::isOfTrainingInfo(backward))
@@ -56,6 +58,12 @@ struct AddOptimizer : impl::AddOptimizerBase<AddOptimizer> {
     eraseUnused(function);
     addStatistic("parameters", trained.size());
     addStatistic("state bytes", stateBytes);
+  }
+
+  Projection projection() {
+    const ProjectionDefaults &defaults = factsOf(optimizer).projection;
+    return {projRank > 0 ? static_cast<int64_t>(projRank) : defaults.rank, updateProjGap,
+            projScale >= 0 ? static_cast<double>(projScale) : defaults.scale, scaleType};
   }
 
   /// Working copies by the parameter that they are of.

@@ -1,4 +1,4 @@
-// Moments in 8 bits, block by block of the flattened parameter.
+// Moments in 8 or 4 bits, block by block of the flattened parameter.
 #include "kedge/Dialect/ONNX/GradientUtils.h"
 #include "kedge/Dialect/ONNX/Movement/MovementOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
@@ -90,6 +90,39 @@ void updateAdam8bit(ParameterUpdate &u) {
 
 bool isCompanded(const ParameterUpdate &u) {
   return u.settings.moments == Moments::Int8 && takes8bits(cast<RankedTensorType>(u.param.getType()));
+}
+
+bool isOf4bits(const ParameterUpdate &u) {
+  auto type = cast<RankedTensorType>(u.param.getType());
+  return u.settings.moments == Moments::Int4 && takes8bits(type) &&
+         type.getNumElements() % train::kBlock4bit == 0;
+}
+
+/// The codes come out of the update one a byte, since a byte's two halves are of elements far apart.
+void updateAdam4bit(ParameterUpdate &u, bool decoupled, ArrayRef<Value> numbers) {
+  auto type = cast<RankedTensorType>(u.param.getType());
+  const int64_t half = train::kBlock4bit / 2, blocks = type.getNumElements() / train::kBlock4bit;
+  const auto codes = RankedTensorType::get({blocks, half}, u.builder.getIntegerType(8, /*isSigned=*/false));
+  const auto absmax = RankedTensorType::get({blocks}, u.builder.getF32Type());
+  auto inBlocks = [&](Value x) -> Value {
+    return onnx::ReshapeOp::create(u.builder, u.loc, x, u.builder.getDenseI64ArrayAttr({blocks, 2, half}));
+  };
+  const SmallVector<Value> states = {
+      u.makeState(Role::Moment1, "moment1", codes), u.makeState(Role::State, "absmax1", absmax),
+      u.makeState(Role::Moment2, "moment2", codes), u.makeState(Role::State, "absmax2", absmax)};
+  SmallVector<Value> operands = {inBlocks(u.param)};
+  operands.append(states);
+  operands.push_back(inBlocks(u.gradient));
+  llvm::append_range(operands, numbers);
+  SmallVector<NamedAttribute> attributes = u.attributes();
+  attributes.push_back(u.builder.getNamedAttr("decoupled", u.builder.getBoolAttr(decoupled)));
+  auto adam = train::Adam4bitOp::create(u.builder, u.loc, operands, attributes);
+  u.finish(onnx::ReshapeOp::create(u.builder, u.loc, adam.getNewParam(),
+                                   u.builder.getDenseI64ArrayAttr(type.getShape())));
+  for (auto [before, after] : llvm::zip(states, adam->getResults().drop_front()))
+    u.keep(before, after.getType() == before.getType()
+                       ? Value(after)
+                       : train::PackNibblesOp::create(u.builder, u.loc, after, after).getResult());
 }
 
 void updateCompanded(ParameterUpdate &u, train::CompandedRule rule,

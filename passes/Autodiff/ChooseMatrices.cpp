@@ -34,10 +34,10 @@ struct ChooseMatrices : impl::ChooseMatricesBase<ChooseMatrices> {
         return signalPassFailure();
       if (!*wanted)
         continue;
-      state->setAttr(
-          tune::orthogonalName,
-          neurons ? Attribute(IntegerAttr::get(IntegerType::get(&getContext(), 64), outputsOf(argument)))
-                  : UnitAttr::get(&getContext()));
+      state->setAttr(tune::orthogonalName,
+                     neurons ? Attribute(IntegerAttr::get(IntegerType::get(&getContext(), 64),
+                                                          onnx::matrixUse(argument).outputs))
+                             : UnitAttr::get(&getContext()));
       ++chosen;
     }
     if (chosen == 0 && !weights.empty()) {
@@ -62,20 +62,6 @@ struct ChooseMatrices : impl::ChooseMatricesBase<ChooseMatrices> {
     getOperation().emitError() << "--muon '" << weights << "': '" << name << "' (" << argument.getType()
                                << ") is no matrix: Muon updates matrices alone";
     return failure();
-  }
-
-  /// The dimension of a product's outputs; 0 for what no product reads as its second matrix.
-  static int64_t outputsOf(Value matrix, bool isTransposed = false) {
-    for (OpOperand &use : matrix.getUses()) {
-      Operation *reader = use.getOwner();
-      if (auto transpose = dyn_cast<onnx::TransposeOp>(reader))
-        return outputsOf(transpose.getResult(), !isTransposed);
-      if (!onnx::isMatmul(reader) || use.getOperandNumber() != 1)
-        continue;
-      auto turned = reader->getAttrOfType<BoolAttr>("transB");
-      return (turned && turned.getValue()) != isTransposed ? 0 : 1;
-    }
-    return 0;
   }
 
   bool onlyMultiplies(Value value) {

@@ -21,14 +21,20 @@ enum class Optimizer {
   Adopt,
   ScheduleFreeAdamW,
   NorMuon,
-  Prodigy
+  Prodigy,
+  Soap,
+  Galore,
+  Apollo
 };
+
+/// What apollo has one factor for.
+enum class ScaleType { Channel, Tensor };
 
 /// What adamw leaves out.
 enum class Caution { None, Updates, Decay };
 
 /// The type of an optimizer's moments.
-enum class Moments { Fp32, Bf16, Int8 };
+enum class Moments { Fp32, Bf16, Int8, Int4 };
 
 } // namespace kedge::autodiff
 
@@ -49,7 +55,11 @@ template <> struct kedge::Words<kedge::autodiff::Optimizer> {
       {ScheduleFreeAdamW, "schedule-free-adamw",
        "evaluates an average of the weights in the place of a schedule"},
       {NorMuon, "normuon", "muon with a second moment of each neuron"},
-      {Prodigy, "prodigy", "estimates the rate"}};
+      {Prodigy, "prodigy", "estimates the rate"},
+      {Soap, "soap", "Adam in the eigenbasis of Shampoo's preconditioner for matrices, AdamW for the rest"},
+      {Galore, "galore",
+       "Adam on gradients of matrices in their first singular directions, AdamW for the rest"},
+      {Apollo, "apollo", "gradients of matrices times factors of a random projection, AdamW for the rest"}};
 };
 
 template <> struct kedge::Words<kedge::autodiff::Caution> {
@@ -60,10 +70,18 @@ template <> struct kedge::Words<kedge::autodiff::Caution> {
       {Decay, "decay", "no element decays against its update"}};
 };
 
+template <> struct kedge::Words<kedge::autodiff::ScaleType> {
+  using enum autodiff::ScaleType;
+  static constexpr Word<autodiff::ScaleType> list[] = {
+      {Channel, "channel", "each row or column along the projected side"},
+      {Tensor, "tensor", "the whole matrix"}};
+};
+
 template <> struct kedge::Words<kedge::autodiff::Moments> {
   using enum autodiff::Moments;
   static constexpr Word<autodiff::Moments> list[] = {
       {Fp32, "fp32", "of the parameter's type"},
       {Bf16, "bf16", "rounded to 16 bits"},
-      {Int8, "int8", "companded, in groups of 32 (train.companded)"}};
+      {Int8, "int8", "companded, in groups of 32 (train.companded)"},
+      {Int4, "int4", "4-bit codes in blocks of 128 (train.adam4bit)"}};
 };

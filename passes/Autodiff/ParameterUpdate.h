@@ -16,6 +16,13 @@ struct Scaler {
   llvm::StringMap<mlir::Value> shared;
 };
 
+/// Of gradients of matrices.
+struct Projection {
+  int64_t rank = 0, gap = 200; ///< updates from one projection to the next
+  double scale = 1;
+  ScaleType scaleType = ScaleType::Channel;
+};
+
 struct UpdateSettings {
   Optimizer optimizer = Optimizer::AdamW;
   double momentum = 0;
@@ -23,6 +30,10 @@ struct UpdateSettings {
   Moments moments = Moments::Fp32;
   double averageDecay = 0; ///< of the moving average of parameters; 0: none
   Caution caution = Caution::None;
+  int64_t preconditionFrequency = 10; ///< updates from one refresh of a basis to the next
+  int64_t longestSide = 10000;        ///< of a matrix that has a basis
+  double shampooBeta = -1;            ///< of the preconditioner's mean; negative: beta2
+  Projection projection = {};
 };
 
 class ParameterUpdate {
@@ -93,12 +104,19 @@ void updateAdam8bit(ParameterUpdate &update);
 void updateAdopt(ParameterUpdate &update);
 void updateScheduleFree(ParameterUpdate &update);
 void updateNorMuon(ParameterUpdate &update);
+void updateSoap(ParameterUpdate &update);
+void updateGalore(ParameterUpdate &update);
+void updateApollo(ParameterUpdate &update);
 void updateProdigy(llvm::MutableArrayRef<ParameterUpdate> updates);
 
 /// Values that the host writes before the step, f32.
 llvm::SmallVector<mlir::Value> scalars(const ParameterUpdate &update, llvm::ArrayRef<llvm::StringRef> names);
 /// Whether --moments int8 is for this parameter: small ones, and those of f64, keep their moments.
 bool isCompanded(const ParameterUpdate &update);
+/// Whether --moments int4 is for this parameter: torchao's choice, whole blocks and no small ones.
+bool isOf4bits(const ParameterUpdate &update);
+/// Adam on moments of 4 bits; `numbers` are the scalars behind the gradient in Adam's ops.
+void updateAdam4bit(ParameterUpdate &update, bool decoupled, llvm::ArrayRef<mlir::Value> numbers);
 /// `rule` on companded moments of these roles and suffixes; `numbers` are the scalars behind the gradient in
 /// the rule's own op.
 void updateCompanded(ParameterUpdate &update, train::CompandedRule rule,

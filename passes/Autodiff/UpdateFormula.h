@@ -3,6 +3,7 @@
 #include "kedge/Dialect/ONNX/GradientBuilder.h"
 #include "kedge/Dialect/ONNX/Math/LogicOps.h"
 #include "kedge/Dialect/ONNX/Math/MathOps.h"
+#include "kedge/Dialect/ONNX/NeuralNetwork/NeuralNetworkOps.h"
 #include "kedge/Dialect/ONNX/Reduction/ReductionOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "passes/Autodiff/GradientReductions.h"
@@ -28,6 +29,9 @@ struct UpdateMath : GradientBuilder {
   }
   /// a + t (b - a)
   mlir::Value lerp(mlir::Value a, mlir::Value b, mlir::Value t) { return add(a, mul(t, sub(b, a))); }
+  mlir::Value product(mlir::Value a, mlir::Value b, bool transA, bool transB) {
+    return onnx::MatMulOp::create(builder, loc, a, b, transA, transB);
+  }
   mlir::Value meanOver(mlir::Value x, int64_t axis) {
     return onnx::ReduceMeanOp::create(builder, loc, x, llvm::ArrayRef<int64_t>{axis}, true);
   }

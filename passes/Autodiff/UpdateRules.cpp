@@ -102,6 +102,8 @@ void updateAdam(ParameterUpdate &u) {
     return updateCompanded(u, decoupled ? train::CompandedRule::AdamW : train::CompandedRule::Adam,
                            {{Role::Moment1, "moment1"}, {Role::Moment2, "moment2"}},
                            adamNumbers(u, decoupled));
+  if (isOf4bits(u))
+    return updateAdam4bit(u, decoupled, adamNumbers(u, decoupled));
   const Moment moment1 = makeMoment(u, Role::Moment1, "moment1"),
                moment2 = makeMoment(u, Role::Moment2, "moment2");
   SmallVector<Value> operands = {u.param, moment1.value, moment2.value, u.gradient};

@@ -107,7 +107,7 @@ void addGradientPipeline(OpPassManager &manager, const StepOptions &options) {
   manager.addPass(levels::createNoteUpdates());
   if (autodiff::factsOf(options.update.optimizer).hasMatrices)
     manager.addPass(autodiff::createChooseMatrices(
-        {options.muon, options.update.optimizer == autodiff::Optimizer::NorMuon}));
+        {options.muon, autodiff::factsOf(options.update.optimizer).hasNeurons}));
   addPrecisionPipeline(manager, options);
   autodiff::AddLossOptions loss = options.loss;
   loss.accumulate = options.accumulate;

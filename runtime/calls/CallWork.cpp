@@ -233,6 +233,24 @@ CallWork workOfGridSampleGrad(const LibraryCall &call) {
 
 CallWork workOfScaledMatmul(const LibraryCall &call) { return readScaledMatmul(call).product.work(); }
 
+/// On average over updates: a refresh is a product and a QR decomposition.
+CallWork workOfEigenbasis(const LibraryCall &call) {
+  expectCounts(call, 3, 3, 2, 2);
+  const double n = static_cast<double>(call.inputs[0].shape[0]);
+  const auto frequency = static_cast<double>(intAttr(call, "frequency", 1));
+  return {CallWork::Kind::Irregular, 5 * n * n * n / frequency, 0, {}, {}, 0};
+}
+
+/// On average over updates: products of the matrix with itself, and their eigenvectors.
+CallWork workOfLeadingBasis(const LibraryCall &call) {
+  expectCounts(call, 3, 3, 1, 1);
+  const auto axis = static_cast<size_t>(intAttr(call, "axis", 0));
+  const auto n = static_cast<double>(call.inputs[0].shape.at(axis)),
+             others = static_cast<double>(call.inputs[0].shape.at(1 - axis));
+  const auto frequency = static_cast<double>(intAttr(call, "frequency", 1));
+  return {CallWork::Kind::Irregular, (2 * n * n * others + 10 * n * n * n) / frequency, 0, {}, {}, 0};
+}
+
 using WorkFunction = CallWork (*)(const LibraryCall &);
 
 const std::map<std::string_view, WorkFunction> kWork = {
@@ -276,6 +294,8 @@ const std::map<std::string_view, WorkFunction> kWork = {
     {"onnx.Pad", workOfPad},
     {"train.pad_grad", workOfLines},
     {"onnx.CumSum", workOfLines},
+    {"train.eigenbasis", workOfEigenbasis},
+    {"train.leading_basis", workOfLeadingBasis},
     {"onnx.ArgMax", workOfLines},
     {"onnx.ArgMin", workOfLines},
     {"onnx.Hardmax", workOfLines},

@@ -12,12 +12,14 @@
   FILE(Attention, "train.attention") \
   FILE(AveragePool, "onnx.AveragePool", "train.average_pool_grad") \
   FILE(Conv, "onnx.Conv", "train.conv_grad_input", "train.conv_grad_weight", "onnx.ConvTranspose", "train.conv_transpose_grad_input", "train.conv_transpose_grad_weight") \
+  FILE(Eigenbasis, "train.eigenbasis") \
   FILE(Fill, "onnx.OneHot", "onnx.EyeLike", "onnx.Trilu", "onnx.Range", "onnx.ReverseSequence", "onnx.Compress") \
   FILE(Gather, "onnx.Gather", "onnx.GatherElements", "onnx.GatherND") \
   FILE(GatherGrad, "train.gather_grad", "train.add_gather_grad", "train.gather_elements_grad", "train.gather_nd_grad") \
   FILE(GridSample, "onnx.GridSample", "train.grid_sample_grad") \
   FILE(GroupedMatmul, "train.grouped_matmul", "train.grouped_matmul_grad") \
   FILE(IntegerMatmuls, "onnx.MatMulInteger", "onnx.QLinearMatMul", "onnx.ConvInteger") \
+  FILE(LeadingBasis, "train.leading_basis") \
   FILE(MatMul, "onnx.MatMul", "onnx.Gemm") \
   FILE(MaxPool, "onnx.MaxPool", "train.max_pool_grad") \
   FILE(Movement, "onnx.Transpose", "onnx.Expand", "onnx.Tile", "onnx.DepthToSpace", "onnx.SpaceToDepth", "onnx.Concat", "onnx.Split", "onnx.Slice", "copy") \

@@ -16,7 +16,8 @@ import sys
 
 AXES = {
     "optimizer": ["adamw", "adam", "sgd", "sgd --momentum 0.9", "lion", "adafactor", "muon", "rmsprop", "adagrad", "adamw8bit",
-                  "adam8bit", "adopt", "adamw --cautious updates", "adamw --cautious decay", "schedule-free-adamw", "prodigy", "normuon"],
+                  "adam8bit", "adopt", "adamw --cautious updates", "adamw --cautious decay", "schedule-free-adamw", "prodigy", "normuon", "soap --precondition-frequency 2",
+                  "galore --proj-rank 8 --update-proj-gap 2", "apollo --proj-rank 8 --update-proj-gap 2", "adamw --moments int4"],
     "zero": ["0", "1", "2", "3"],
     "precision": ["fp32", "bf16", "fp16", "fp16 --loss-scale 1024", "bf16 --loss-scale dynamic", "bf16 --master-weights off"],
     "accumulate": ["1", "2"],

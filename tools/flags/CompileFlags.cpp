@@ -46,19 +46,35 @@ std::string algorithmsIn(const std::string &path) {
 void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
   Flags flags(command, "Optimizer");
   flags.word("--optimizer", o.update.optimizer, "update rule")->capture_default_str();
-  flags.pattern(
-      "--muon", o.muon,
-      "REGEX: matrices that muon or normuon updates (default: all of MatMul and Gemm but embeddings and the "
-      "head); AdamW updates the rest");
+  flags.pattern("--muon", o.muon,
+                "REGEX: matrices that muon, normuon, soap, galore or apollo updates (default: all of MatMul "
+                "and Gemm but embeddings and the "
+                "head); AdamW updates the rest");
   flags.number("--momentum", o.run.momentum, {0, 1},
                "momentum of sgd, rmsprop, muon and normuon (default: muon, normuon 0.95, else 0, which needs "
                "no buffer)");
   flags.add("--nesterov", o.update.nesterov, "Nesterov momentum");
+  flags.number("--precondition-frequency", o.update.preconditionFrequency, {1, 1e6},
+               "N: soap makes its bases new every N updates (default: 10)");
+  flags.number("--max-precondition-dim", o.update.maxPreconditionDim, {1, 1e6},
+               "N: sides of a matrix that are longer have no basis under soap (default: 10000)");
+  flags.number("--shampoo-beta", o.update.shampooBeta, {0, 1, rt::RangeEnds::Below},
+               "of soap's mean of products of gradients (default: beta2)");
+  flags.number(
+      "--proj-rank", o.update.projRank, {1, 1e6},
+      "N: galore and apollo keep moments of N numbers along a matrix's shorter side (default: galore 128, "
+      "apollo 256)");
+  flags.number("--update-proj-gap", o.update.updateProjGap, {1, 1e9},
+               "N: galore and apollo project another way every N updates (default: 200)");
+  flags.number("--proj-scale", o.update.projScale, {0, 1e6},
+               "galore's steps are multiplied by it, apollo's by its root (default: galore 0.25, apollo 1)");
+  flags.word("--scale-type", o.update.scaleType, "what apollo has one factor for")->capture_default_str();
   flags.number("--clip-norm", o.update.clipNorm, {0, 1e30}, "largest global gradient norm; 0: no clipping");
   flags
-      .word("--moments", o.update.moments,
-            "of adamw, adam, lion and sgd's momentum: fp32, bf16, or int8: codes in groups of 32 with an "
-            "fp16 scale")
+      .word(
+          "--moments", o.update.moments,
+          "of adamw, adam, lion and sgd's momentum: fp32, bf16, int8 (codes in groups of 32 with an "
+          "fp16 scale), or for adamw and adam int4 (torchao's codes in blocks of 128 with an fp32 magnitude)")
       ->capture_default_str();
   flags
       .word(
@@ -82,19 +98,21 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
                    "REGEX: parameters that do not decay");
   flags.parsedList("--lr-scale", o.lrScale, driver::RateScale::parse,
                    "REGEX=X: multiply the rate of these parameters");
-  flags.add("--lr", o.run.lr,
-            "default learning rate of the program (1e-3; schedule-free-adamw: 2.5e-3, prodigy: 1)");
+  flags.add(
+      "--lr", o.run.lr,
+      "default learning rate of the program (1e-3; schedule-free-adamw: 2.5e-3, soap: 3e-3, prodigy: 1)");
   flags
       .list("--betas", o.run.betas,
             "default betas (0.9,0.999; lion, rmsprop: 0.9,0.99, of which rmsprop takes the second; adopt: "
-            "0.9,0.9999; normuon: 0.9,0.95)",
+            "0.9,0.9999; normuon: 0.9,0.95; soap: 0.95,0.95)",
             ',')
       ->expected(2);
   flags.add("--eps", o.run.eps,
-            "default epsilon (1e-8; adagrad, normuon: 1e-10; adopt: 1e-6; adafactor, of the parameter's "
+            "default epsilon (1e-8; adagrad, normuon: 1e-10; adopt, galore, apollo: 1e-6; adafactor, of the "
+            "parameter's "
             "size: 1e-3)");
   flags.add("--weight-decay", o.run.weightDecay,
-            "default weight decay (adamw, adamw8bit: 0.01, muon: 0.1, else 0)");
+            "default weight decay (adamw, adamw8bit, soap: 0.01, muon: 0.1, else 0)");
   rt::checkWord(flags.add("--schedule", o.run.schedule.kind, "default schedule of the program (constant)"),
                 rt::scheduleNames());
   flags.add("--warmup", o.run.schedule.warmup, "default warm-up of the program, in steps (0)");

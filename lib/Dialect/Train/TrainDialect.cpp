@@ -5,6 +5,7 @@
 #include "kedge/Dialect/Train/Gradient/MovementGradientOps.h"
 #include "kedge/Dialect/Train/GroupedOps.h"
 #include "kedge/Dialect/Train/Loss/LossOps.h"
+#include "kedge/Dialect/Train/Optimizer/BasisOps.h"
 #include "kedge/Dialect/Train/Optimizer/CompactOps.h"
 #include "kedge/Dialect/Train/Optimizer/MoreOptimizerOps.h"
 #include "kedge/Dialect/Train/Optimizer/OnnxOptimizerOps.h"
@@ -45,6 +46,8 @@ using namespace kedge::train;
 #include "kedge/Dialect/Train/Optimizer/MoreOptimizerOps.cpp.inc"
 #define GET_OP_CLASSES
 #include "kedge/Dialect/Train/Optimizer/CompactOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "kedge/Dialect/Train/Optimizer/BasisOps.cpp.inc"
 
 void TrainDialect::initialize() {
   addAttributes<
@@ -82,6 +85,10 @@ void TrainDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "kedge/Dialect/Train/Optimizer/CompactOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "kedge/Dialect/Train/Optimizer/BasisOps.cpp.inc"
       >();
   registerLossOps();
   registerOptimizerOps();

@@ -11,4 +11,12 @@ bool isMatmul(mlir::Operation *op);
 /// head.
 llvm::DenseSet<mlir::Operation *> headsBefore(mlir::Operation *terminator);
 
+/// A product that reads a matrix as its second operand, as it is or transposed, and the dimension of the
+/// matrix that its outputs run along. No product: null, and 0.
+struct MatrixUse {
+  mlir::Operation *product = nullptr;
+  int64_t outputs = 0;
+};
+MatrixUse matrixUse(mlir::Value matrix);
+
 } // namespace kedge::onnx

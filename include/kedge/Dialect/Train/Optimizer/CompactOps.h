@@ -7,4 +7,5 @@
 
 namespace kedge::train {
 constexpr int64_t kCompandedGroup = 32; ///< elements that share a scale
+constexpr int64_t kBlock4bit = 128;     ///< elements of moments in 4 bits that share a magnitude
 } // namespace kedge::train

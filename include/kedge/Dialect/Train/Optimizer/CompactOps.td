@@ -16,6 +16,34 @@ def Train_CompandedOp : Train_Op<"companded", [Clusterable, UpdatesBlocks, AttrS
   let results = (outs ONNX_Tensor:$new_param, Variadic<ONNX_Tensor>:$new_states);
 }
 
+def Train_Adam4bitOp : Train_Op<"adam4bit", [Clusterable, UpdatesBlocks]> {
+  let summary = "AdamW or Adam on moments of 4 bits, block by block (torchao)";
+  let description = [{
+    `param` and `gradient` are [blocks, 2, 64], elements of the flattened parameter in order; a block's codes are 64 bytes, [blocks, 64], the
+    first half of its elements in the high bits. A moment is table[code] times the block's largest magnitude, which is at least 1e-12:
+    the signed dynamic map of three decades for `moment1`, (code + 1) / 16 for `moment2`. The new codes come apart, [blocks, 2, 64], for
+    train.pack_nibbles. `decoupled`: AdamW, else Adam.
+  }];
+  let arguments = (ins ONNX_Tensor:$param, ONNX_Tensor:$moment1, ONNX_Tensor:$absmax1, ONNX_Tensor:$moment2,
+    ONNX_Tensor:$absmax2, ONNX_Tensor:$gradient, ONNX_Tensor:$gradient_scale, ONNX_Tensor:$decay_scale,
+    ONNX_Tensor:$step_size, ONNX_Tensor:$one_minus_beta1, ONNX_Tensor:$beta2, ONNX_Tensor:$one_minus_beta2,
+    ONNX_Tensor:$bias_correction2_sqrt, ONNX_Tensor:$eps, BoolAttr:$decoupled, BoolAttr:$decay, F64Attr:$lr_scale);
+  let results = (outs ONNX_Tensor:$new_param, ONNX_Tensor:$new_moment1, ONNX_Tensor:$new_absmax1,
+    ONNX_Tensor:$new_moment2, ONNX_Tensor:$new_absmax2);
+}
+
+def Train_PackNibblesOp : Train_Op<"pack_nibbles", [Clusterable, UpdatesBlocks]> {
+  let summary = "Codes of 4 bits, two a byte: [blocks, 2, n] to [blocks, n], the first half in the high bits";
+  let description = [{
+    `high` and `low` are one value, read in two places.
+
+    ```mlir
+    %bytes = train.pack_nibbles %codes, %codes : (tensor<6x2x64xui8>, tensor<6x2x64xui8>) -> tensor<6x64xui8>
+    ```
+  }];
+  let arguments = (ins ONNX_Tensor:$high, ONNX_Tensor:$low);
+  let results = (outs ONNX_Tensor:$bytes);
+}
 
 def Train_DitherOp : Train_Op<"dither", [Pointwise, ComputesEachElement, AllShapesMatch<["x", "before"]>]> {
   let summary = "f32 to bf16, up or down by chance, whatever part of a tensor the number is in";
