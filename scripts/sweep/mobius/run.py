@@ -187,7 +187,7 @@ def table(rows, made):
     counts = {}
     for row in rows.values():
         counts[row["verdict"]] = counts.get(row["verdict"], 0) + 1
-    lines = [*PAGE.splitlines(), "", f"Made on {machine()}, {datetime.date.today()}.", "", "| verdict | files |", "|---|---|"]
+    lines = [*PAGE.splitlines(), "", f"The last rows were made on {machine()}, {datetime.date.today()}; rows are not all of one build.", "", "| verdict | files |", "|---|---|"]
     lines += [f"| {verdict} | {count} |" for verdict, count in sorted(counts.items(), key=lambda entry: -entry[1])]
     lines += ["", "| architecture | part | default | cpu | first loss, and after two steps |", "|---|---|---|---|---|"]
     for architecture, parts in named.items():
