@@ -89,20 +89,21 @@ void checkTargets(const rt::AdapterFolder &folder, ModuleOp module, const std::s
   }
 }
 
-/// A factor of a convolution has as many axes as its weight. Codes in a file are of matrices that lie one under
-/// the other: more than one product of B and A has elements.
+/// A factor of a convolution has as many axes as its weight. Codes in a file are of matrices that lie one
+/// under the other: more than one product of B and A has elements.
 bool isOfExperts(train::StateOp factor, train::StateOp base) {
   const auto encoding = tune::encodingOf(base);
   const auto whole = encoding ? cast<RankedTensorType>(encoding.getWhole()) : base.wholeType();
   if (factor.wholeType().getRank() != 2)
     return false;
-  if (!encoding || !encoding.isInFile())
+  if (!encoding || !tune::isInFile(encoding.getFormat()))
     return whole.getRank() == 3;
   int64_t elements = 1;
   for (auto other : factor->getParentOfType<ModuleOp>().getOps<train::StateOp>())
     if (auto adapter = tune::adapterOf(other);
         adapter && adapter.getBase().getAttr() == base.getSymNameAttr())
-      if (const bool isA = adapter.getFactor() == tune::Factor::A; isA || adapter.getFactor() == tune::Factor::B)
+      if (const bool isA = adapter.getFactor() == tune::Factor::A;
+          isA || adapter.getFactor() == tune::Factor::B)
         elements *= other.wholeType().getDimSize(isA ? 1 : 0);
   return elements < whole.getNumElements();
 }
@@ -191,7 +192,8 @@ json configOf(const pipelines::AdapterOptions &options, ModuleOp module) {
       if (isOfExperts(state, base)) {
         const StringRef name = base.getOnnxName().value_or(base.getSymName());
         const auto encoding = tune::encodingOf(base);
-        parameters.insert(encoding && encoding.isInFile() ? adapters::modulePath(name) : name.str());
+        parameters.insert(encoding && tune::isInFile(encoding.getFormat()) ? adapters::modulePath(name)
+                                                                           : name.str());
         continue;
       }
       targets.insert(adapter.getPath().str());

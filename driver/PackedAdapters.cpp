@@ -31,16 +31,16 @@ PackedWeights packedWeights(ModuleOp module) {
   PackedWeights weights;
   for (auto state : module.getOps<train::StateOp>())
     if (const auto encoding = tune::encodingOf(state);
-        encoding && encoding.isInFile() && encoding.getPart() == tune::Part::Codes) {
+        encoding && tune::isInFile(encoding.getFormat()) && encoding.getPart() == tune::Part::Codes) {
       Packed &weight = weights[nameOf(state)];
       weight.symbol = state.getSymName().str();
       weight.shape = cast<RankedTensorType>(encoding.getWhole()).getShape().vec();
     }
   for (auto state : module.getOps<train::StateOp>()) {
     const auto adapter = tune::adapterOf(state);
-    const auto found = adapter ? weights.find(nameOf(module.lookupSymbol<train::StateOp>(
-                                     adapter.getBase().getAttr())))
-                               : weights.end();
+    const auto found =
+        adapter ? weights.find(nameOf(module.lookupSymbol<train::StateOp>(adapter.getBase().getAttr())))
+                : weights.end();
     if (found == weights.end())
       continue;
     Packed &weight = found->second;
@@ -63,11 +63,8 @@ public:
         product(node, form);
       else if (node.opType == "QMoE")
         experts(node, form);
-    for (const model::Node &node : loaded.graph.nodes)
-      if (node.is("MatMulBnb4", "com.microsoft"))
-        product(node, form);
     if (form == PackedForm::Beside)
-      return;
+      return removeUnread();
     for (const model::Node &node : loaded.graph.nodes)
       if (const Packed *weight = adapted(node.input(0));
           node.is("DequantizeLinear") && node.place && weight) {
@@ -125,6 +122,7 @@ private:
     base.place = 0;
     base.outputs[0] = y + ".base";
     graph().nodes.push_back({at->place, base});
+    replaced.erase(node.place); // the copy reads its codes
     const std::string low = make("MatMul", {node.input(0), transposed(weight.a, stem + ".At")}, stem + ".A"),
                       delta = make("MatMul", {low, transposed(weight.b, stem + ".Bt")}, stem + ".B");
     make("Add", {base.outputs[0], scaled(delta, weight, stem)}, y);
@@ -179,16 +177,15 @@ private:
       if (node.hasInput(layer.codes) && weight == weights.end())
         refuse(node, fmt::format("has fewer than 1024 codes in '{}', which are a constant",
                                  node.input(layer.codes)));
-      whole.inputs.push_back(node.hasInput(layer.codes)
-                                 ? expertValues(node, layer, weight->second, one->experts(), form)
-                                 : "");
+      whole.inputs.push_back(
+          node.hasInput(layer.codes) ? expertValues(node, layer, weight->second, one->experts(), form) : "");
       whole.inputs.push_back(node.input(layer.bias));
     }
     while (whole.inputs.back().empty())
       whole.inputs.pop_back();
     std::erase_if(whole.attributes, [](const model::Attribute &attribute) {
-      static const std::set<std::string> known = {"activation_alpha", "activation_beta", "activation_type",
-                                                  "k",                "swiglu_fusion",   "swiglu_limit"};
+      static const std::set<std::string> known = {
+          "activation_alpha", "activation_beta", "activation_type", "k", "swiglu_fusion", "swiglu_limit"};
       return !known.count(attribute.name);
     });
     whole.attributes.push_back(model::Attribute::makeInt("normalize_routing_weights", 1)); // QMoE's way
@@ -209,8 +206,7 @@ private:
     const std::string values = stem + (isMerged ? ".merged" : ".values"), lora = stem + ".lora";
     const bool isFirst = added.insert(values).second;
     if (isFirst)
-      addValues(values, weight, node.input(layer.scales),
-                {count, weight.shape[0] / count, weight.shape[1]});
+      addValues(values, weight, node.input(layer.scales), {count, weight.shape[0] / count, weight.shape[1]});
     if (!weight.isAdapted() || isMerged)
       return values;
     if (!isFirst)

@@ -20,7 +20,8 @@ struct AdaptedWeight {
   mlir::Operation *other = nullptr; ///< reads it as something else than a weight
 
   llvm::StringRef name();
-  /// The name; of codes that the model's file has, the weight's, which of experts is a parameter of its module.
+  /// The name; of codes that the model's file has, the weight's, which of experts is a parameter of its
+  /// module.
   std::string weightName();
   /// Module path: the name without ".weight".
   std::string path();

@@ -102,8 +102,8 @@ void putRows(std::vector<float> &table, const std::vector<float> &tokens, const 
                 table.begin() + rows[row] * static_cast<std::ptrdiff_t>(width));
 }
 
-/// How many matrices the weight consists of: as [experts, ...], or in the codes of a file one under the other.
-/// A of a convolution has as many axes as its weight.
+/// How many matrices the weight consists of: as [experts, ...], or in the codes of a file one under the
+/// other. A of a convolution has as many axes as its weight.
 int64_t expertsOf(const std::vector<int64_t> &weight, const Factors &factors) {
   const std::vector<int64_t> a = factors.a->viewOrWhole().whole, b = factors.b->viewOrWhole().whole;
   return a.size() == 2 ? TensorDesc{DType::F32, weight}.elements() / (b[0] * a[1]) : 1;
