@@ -2,6 +2,7 @@
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "lib/Support/Error.h"
+#include "passes/Adapters/AdapterSites.h"
 #include "runtime/format/AdapterFolder.h"
 #include <cmath>
 #include <set>
@@ -88,11 +89,23 @@ void checkTargets(const rt::AdapterFolder &folder, ModuleOp module, const std::s
   }
 }
 
-/// A factor of a convolution has as many axes as its weight.
+/// A factor of a convolution has as many axes as its weight. Codes in a file are of matrices that lie one
+/// under the other: more than one product of B and A has elements.
 bool isOfExperts(train::StateOp factor, train::StateOp base) {
   const auto encoding = tune::encodingOf(base);
   const auto whole = encoding ? cast<RankedTensorType>(encoding.getWhole()) : base.wholeType();
-  return whole.getRank() == 3 && factor.wholeType().getRank() == 2;
+  if (factor.wholeType().getRank() != 2)
+    return false;
+  if (!encoding || !tune::isInFile(encoding.getFormat()))
+    return whole.getRank() == 3;
+  int64_t elements = 1;
+  for (auto other : factor->getParentOfType<ModuleOp>().getOps<train::StateOp>())
+    if (auto adapter = tune::adapterOf(other);
+        adapter && adapter.getBase().getAttr() == base.getSymNameAttr())
+      if (const bool isA = adapter.getFactor() == tune::Factor::A;
+          isA || adapter.getFactor() == tune::Factor::B)
+        elements *= other.wholeType().getDimSize(isA ? 1 : 0);
+  return elements < whole.getNumElements();
 }
 
 /// Ranks and alphas of single modules where patterns give them: their own path is the pattern.
@@ -177,7 +190,10 @@ json configOf(const pipelines::AdapterOptions &options, ModuleOp module) {
     if (auto adapter = tune::adapterOf(state); adapter && adapter.getFactor() != tune::Factor::Tokens) {
       auto base = module.lookupSymbol<train::StateOp>(adapter.getBase().getAttr());
       if (isOfExperts(state, base)) {
-        parameters.insert(base.getOnnxName().value_or(base.getSymName()).str());
+        const StringRef name = base.getOnnxName().value_or(base.getSymName());
+        const auto encoding = tune::encodingOf(base);
+        parameters.insert(encoding && tune::isInFile(encoding.getFormat()) ? adapters::modulePath(name)
+                                                                           : name.str());
         continue;
       }
       targets.insert(adapter.getPath().str());

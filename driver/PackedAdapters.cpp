@@ -2,6 +2,8 @@
 #include "driver/AdapterGraph.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "kedge/Dialect/Tune/TuneAttrs.h"
+#include "lib/Support/Error.h"
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -12,30 +14,40 @@ namespace {
 
 std::string nameOf(train::StateOp state) { return state.getOnnxName().value_or(state.getSymName()).str(); }
 
-/// A weight in few bits, with its adapter.
+/// A weight in few bits, with its adapter if it has one.
 struct Packed {
   std::string symbol, a, b;
   double scale = 0;
-  std::vector<int64_t> shape; ///< of the matrix
+  std::vector<int64_t> shape; ///< of the matrix; of those of experts, one under the other
+  std::vector<int64_t> shapeA, shapeB;
+
+  bool isAdapted() const { return !a.empty(); }
+  int64_t experts() const { return shape[0] * shape[1] / (shapeB[0] * shapeA[1]); }
 };
 
 using PackedWeights = std::map<std::string, Packed>; // by the names of their codes
 
 PackedWeights packedWeights(ModuleOp module) {
   PackedWeights weights;
+  for (auto state : module.getOps<train::StateOp>())
+    if (const auto encoding = tune::encodingOf(state);
+        encoding && tune::isInFile(encoding.getFormat()) && encoding.getPart() == tune::Part::Codes) {
+      Packed &weight = weights[nameOf(state)];
+      weight.symbol = state.getSymName().str();
+      weight.shape = cast<RankedTensorType>(encoding.getWhole()).getShape().vec();
+    }
   for (auto state : module.getOps<train::StateOp>()) {
     const auto adapter = tune::adapterOf(state);
-    if (!adapter)
+    const auto found =
+        adapter ? weights.find(nameOf(module.lookupSymbol<train::StateOp>(adapter.getBase().getAttr())))
+                : weights.end();
+    if (found == weights.end())
       continue;
-    auto base = module.lookupSymbol<train::StateOp>(adapter.getBase().getAttr());
-    const auto encoding = tune::encodingOf(base);
-    if (!encoding || !tune::isInFile(encoding.getFormat()))
-      continue;
-    Packed &weight = weights[nameOf(base)];
-    weight.symbol = base.getSymName().str();
+    Packed &weight = found->second;
+    const bool isA = adapter.getFactor() == tune::Factor::A;
     weight.scale = adapter.getScale().getValueAsDouble();
-    weight.shape = cast<RankedTensorType>(encoding.getWhole()).getShape().vec();
-    (adapter.getFactor() == tune::Factor::A ? weight.a : weight.b) = nameOf(state);
+    (isA ? weight.a : weight.b) = nameOf(state);
+    (isA ? weight.shapeA : weight.shapeB) = state.wholeType().getShape().vec();
   }
   return weights;
 }
@@ -47,22 +59,31 @@ public:
 
   void run(PackedForm form) {
     for (const model::Node &node : loaded.lowered)
-      if (const auto weight = weights.find(node.input(1));
-          node.opType == "MatMulNBits" && weight != weights.end())
-        product(node, weight->second, form);
+      if (node.opType == "MatMulNBits")
+        product(node, form);
+      else if (node.opType == "QMoE")
+        experts(node, form);
     if (form == PackedForm::Beside)
-      return;
+      return removeUnread();
     for (const model::Node &node : loaded.graph.nodes)
-      if (const auto weight = weights.find(node.input(0));
-          node.is("DequantizeLinear") && node.place && weight != weights.end()) {
+      if (const Packed *weight = adapted(node.input(0));
+          node.is("DequantizeLinear") && node.place && weight) {
         replace(node);
-        addValues(node.output(0), weight->second, node.input(1));
+        addValues(node.output(0), *weight, node.input(1), weight->shape);
       }
     removeUnread();
   }
 
 private:
   exporter::GraphEdit &graph() { return edits.graphs[loaded.graph.place]; }
+
+  /// The weight of these codes, if it has an adapter.
+  const Packed *adapted(const std::string &codes) const {
+    const auto found = weights.find(codes);
+    return found != weights.end() && found->second.isAdapted() ? &found->second : nullptr;
+  }
+
+  static std::string stemOf(const Packed &weight) { return weight.a.substr(0, weight.a.rfind(".lora_A")); }
 
   /// What is made from here on stands in the place of the node.
   void replace(const model::Node &node) {
@@ -87,7 +108,11 @@ private:
     return make("Transpose", {value}, output, {model::Attribute::makeInts("perm", {1, 0})});
   }
 
-  void product(const model::Node &node, const Packed &weight, PackedForm form) {
+  void product(const model::Node &node, PackedForm form) {
+    const Packed *found = adapted(node.input(1));
+    if (!found)
+      return;
+    const Packed &weight = *found;
     replace(node);
     const std::string &y = node.output(0);
     if (form == PackedForm::Merged)
@@ -97,19 +122,27 @@ private:
     base.place = 0;
     base.outputs[0] = y + ".base";
     graph().nodes.push_back({at->place, base});
+    replaced.erase(node.place); // the copy reads its codes
     const std::string low = make("MatMul", {node.input(0), transposed(weight.a, stem + ".At")}, stem + ".A"),
                       delta = make("MatMul", {low, transposed(weight.b, stem + ".Bt")}, stem + ".B");
-    graph().initializers.push_back(
-        {stem + ".scale",
-         model::Tensor::makeFloats(stem + ".scale", {}, {static_cast<float>(weight.scale)}),
-         {}});
-    make("Add", {base.outputs[0], make("Mul", {delta, stem + ".scale"}, stem + ".scaled")}, y);
+    make("Add", {base.outputs[0], scaled(delta, weight, stem)}, y);
+  }
+
+  std::string scaled(const std::string &delta, const Packed &weight, const std::string &stem) {
+    addTensor(model::Tensor::makeFloats(stem + ".scale", {}, {static_cast<float>(weight.scale)}));
+    return make("Mul", {delta, stem + ".scale"}, stem + ".scaled");
+  }
+
+  std::string addTensor(model::Tensor tensor) {
+    const std::string name = tensor.name;
+    graph().initializers.push_back({name, std::move(tensor), {}});
+    return name;
   }
 
   void merged(const model::Node &node, const Packed &weight, const std::string &y) {
-    const std::string values = weight.a.substr(0, weight.a.rfind(".lora_A")) + ".merged";
+    const std::string values = stemOf(weight) + ".merged";
     if (added.insert(values).second)
-      addValues(values, weight, node.input(2));
+      addValues(values, weight, node.input(2), weight.shape);
     const bool hasBias = node.hasInput(5);
     const std::string whole =
         make("MatMul", {node.input(0), transposed(values, y + ".weight")}, hasBias ? y + ".product" : y);
@@ -117,11 +150,89 @@ private:
       make("Add", {whole, node.input(5)}, y);
   }
 
-  void addValues(const std::string &name, const Packed &weight, const std::string &scales) {
+  /// Inputs of QMoE: codes, scales and bias of each of its layers, then zero points and weights.
+  struct Layer {
+    size_t codes, scales, bias;
+  };
+  static constexpr Layer kLayers[] = {{2, 3, 4}, {5, 6, 7}, {8, 9, 10}};
+  static constexpr size_t kRouterWeights = 14;
+
+  /// A QMoE of which an adapter changes experts becomes a MoE: there is no operator of some experts in codes.
+  void experts(const model::Node &node, PackedForm form) {
+    const Packed *one = nullptr;
+    for (const Layer &layer : kLayers)
+      if (const Packed *weight = adapted(node.input(layer.codes)))
+        one = weight;
+    if (!one)
+      return;
+    if (node.hasInput(kRouterWeights))
+      refuse(node, "has weights of experts as an input of its own (router_weights), which MoE has not");
+    replace(node);
+    model::Node whole = node;
+    whole.place = 0;
+    whole.opType = "MoE";
+    whole.inputs = {node.input(0), node.input(1)};
+    for (const Layer &layer : kLayers) {
+      const auto weight = weights.find(node.input(layer.codes));
+      if (node.hasInput(layer.codes) && weight == weights.end())
+        refuse(node, fmt::format("has fewer than 1024 codes in '{}', which are a constant",
+                                 node.input(layer.codes)));
+      whole.inputs.push_back(
+          node.hasInput(layer.codes) ? expertValues(node, layer, weight->second, one->experts(), form) : "");
+      whole.inputs.push_back(node.input(layer.bias));
+    }
+    while (whole.inputs.back().empty())
+      whole.inputs.pop_back();
+    std::erase_if(whole.attributes, [](const model::Attribute &attribute) {
+      static const std::set<std::string> known = {
+          "activation_alpha", "activation_beta", "activation_type", "k", "swiglu_fusion", "swiglu_limit"};
+      return !known.count(attribute.name);
+    });
+    whole.attributes.push_back(model::Attribute::makeInt("normalize_routing_weights", 1)); // QMoE's way
+    graph().nodes.push_back({at->place, std::move(whole)});
+  }
+
+  [[noreturn]] void refuse(const model::Node &node, const std::string &why) const {
+    fail("{}: node '{}' (QMoE) {}: no file can have adapters of its experts, which --lora asks for; leave "
+         "them out",
+         loaded.path, node.name, why);
+  }
+
+  /// The name of values [experts, out, in] with what an adapter adds.
+  std::string expertValues(const model::Node &node, const Layer &layer, const Packed &weight, int64_t count,
+                           PackedForm form) {
+    const bool isMerged = weight.isAdapted() && form == PackedForm::Merged;
+    const std::string stem = weight.isAdapted() ? stemOf(weight) : node.input(layer.codes);
+    const std::string values = stem + (isMerged ? ".merged" : ".values"), lora = stem + ".lora";
+    const bool isFirst = added.insert(values).second;
+    if (isFirst)
+      addValues(values, weight, node.input(layer.scales), {count, weight.shape[0] / count, weight.shape[1]});
+    if (!weight.isAdapted() || isMerged)
+      return values;
+    if (!isFirst)
+      return lora + ".whole";
+    const std::vector<int64_t> &a = weight.shapeA, &b = weight.shapeB;
+    const int64_t rank = a[0] / count;
+    const std::string rows = reshaped(weight.a, {count, rank, a[1]}, lora + ".A");
+    const std::string columns = make("Transpose", {reshaped(weight.b, {b[0], rank, count}, lora + ".apart")},
+                                     lora + ".B", {model::Attribute::makeInts("perm", {2, 0, 1})});
+    return make("Add", {values, scaled(make("MatMul", {columns, rows}, lora + ".BA"), weight, lora)},
+                lora + ".whole");
+  }
+
+  std::string reshaped(const std::string &value, const std::vector<int64_t> &shape,
+                       const std::string &output) {
+    const std::string dims =
+        addTensor(model::Tensor::makeInts(output + ".shape", {static_cast<int64_t>(shape.size())}, shape));
+    return make("Reshape", {value, dims}, output);
+  }
+
+  void addValues(const std::string &name, const Packed &weight, const std::string &scales,
+                 const std::vector<int64_t> &shape) {
     const model::Tensor *like = loaded.graph.findInitializer(scales);
     graph().initializers.push_back(
         {name,
-         exporter::StateElements{weight.symbol, like ? like->dtype : model::ElementType::Float, weight.shape},
+         exporter::StateElements{weight.symbol, like ? like->dtype : model::ElementType::Float, shape},
          {}});
   }
 

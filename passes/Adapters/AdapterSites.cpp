@@ -39,13 +39,25 @@ void collect(Value value, bool flipped, AdaptedWeight &weight) {
   }
 }
 
+template <typename Op> Op onlyReader(Value value) {
+  return value.hasOneUse() ? dyn_cast<Op>(*value.user_begin()) : Op();
+}
+
+/// Whether matrices that lie one under the other are told apart.
+bool areExperts(onnx::ReshapeOp reshape) {
+  const ArrayRef<int64_t> shape = shapeOf(reshape.getResult()), before = shapeOf(reshape->getOperand(0));
+  return shape.size() == 3 && before.size() == 2 && shape[2] == before[1];
+}
+
 /// The values of codes that the model's file has; the argument itself else.
 Value valuesOf(BlockArgument argument) {
-  for (Operation *user : argument.getUsers())
-    if (auto blocks = dyn_cast<train::DequantizeBlocksOp>(user); blocks && blocks.getCodes() == argument) {
-      Value values = blocks.getResult();
-      auto rounded = values.hasOneUse() ? dyn_cast<onnx::CastOp>(*values.user_begin()) : onnx::CastOp();
-      return rounded ? rounded.getResult() : values;
+  for (OpOperand &use : argument.getUses())
+    if (isa<train::DequantizeBlocksOp>(use.getOwner()) && use.getOperandNumber() == 0) {
+      Value values = use.getOwner()->getResult(0);
+      if (auto rounded = onlyReader<onnx::CastOp>(values))
+        values = rounded.getResult();
+      auto experts = onlyReader<onnx::ReshapeOp>(values);
+      return experts && areExperts(experts) ? experts.getResult() : values;
     }
   return argument;
 }
@@ -56,16 +68,20 @@ StringRef AdaptedWeight::name() { return state.getOnnxName().value_or(state.getS
 
 std::string AdaptedWeight::weightName() {
   const auto encoding = tune::encodingOf(state);
-  return encoding && tune::isInFile(encoding.getFormat()) ? path() + ".weight" : name().str();
+  if (!encoding || !tune::isInFile(encoding.getFormat()))
+    return name().str();
+  return cast<RankedTensorType>(value.getType()).getRank() == 3 ? path() : path() + ".weight";
 }
 
-std::string AdaptedWeight::path() {
-  StringRef path = name();
+std::string AdaptedWeight::path() { return modulePath(name()); }
+
+std::string modulePath(StringRef name) {
   for (StringRef bits : {"_Q2", "_Q4", "_Q8"}) // of onnxruntime's quantiser
-    path.consume_back(bits);
-  path.consume_back("_DQ");
-  path.consume_back(".weight");
-  return path.str();
+    name.consume_back(bits);
+  name.consume_back("_DQ");
+  name.consume_back(".qweight"); // of onnxruntime-genai
+  name.consume_back(".weight");
+  return name.str();
 }
 
 bool AdaptedWeight::isBias() { return name().ends_with(".bias") || name().ends_with("_bias"); }
@@ -96,7 +112,8 @@ SmallVector<AdaptedWeight> weightsOf(func::FuncOp model) {
     const auto encoding = tune::encodingOf(state);
     if (encoding && encoding.getPart() != tune::Part::Codes)
       continue;
-    AdaptedWeight weight{state, valuesOf(argument), {}};
+    AdaptedWeight weight{
+        state, encoding && tune::isInFile(encoding.getFormat()) ? valuesOf(argument) : Value(argument), {}};
     collect(weight.value, /*flipped=*/false, weight);
     weights.push_back(std::move(weight));
   }

@@ -20,7 +20,8 @@ struct AdaptedWeight {
   mlir::Operation *other = nullptr; ///< reads it as something else than a weight
 
   llvm::StringRef name();
-  /// The name; of codes that the model's file has, the weight's.
+  /// The name; of codes that the model's file has, the weight's, which of experts is a parameter of its
+  /// module.
   std::string weightName();
   /// Module path: the name without ".weight".
   std::string path();
@@ -32,6 +33,9 @@ struct AdaptedWeight {
   /// [out, in, kernel...], of each expert, whatever the storage order.
   llvm::SmallVector<int64_t> shape() const;
 };
+
+/// The name of a weight, or of its codes, without what says so.
+std::string modulePath(llvm::StringRef name);
 
 /// All states that @model reads, in the order of its arguments; frozen or trained.
 llvm::SmallVector<AdaptedWeight> weightsOf(mlir::func::FuncOp model);

@@ -68,7 +68,9 @@ private:
       return "keep all elements, and weigh those that the mask leaves out by 0, as with where()";
     if (call == "embedding_renorm")
       return "leave max_norm out of the Embedding";
-    return "export the model with that value fixed";
+    return "export the model with that value fixed, or give the input that it follows from, if it always has "
+           "the "
+           "same numbers: --value INPUT=NUMBER,...";
   }
 
   void visitIf(const Node &node) {

@@ -82,6 +82,9 @@ const std::vector<ExporterNames> &exporterTable() {
         {"const_*", Constant},
         {"*cos_cache", Buffer},
         {"*sin_cache", Buffer},
+        {"*cos_table", Buffer},
+        {"*sin_table", Buffer},
+        {"*freq_table", Buffer},
         {"*.*", Parameter}}},
       // Gluon's Block.collect_params: prefix and leaf (mxnet/gluon/nn/basic_layers.py).
       {"MXNet",

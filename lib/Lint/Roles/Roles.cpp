@@ -311,14 +311,16 @@ bool Roles::sharesRoot(const std::string &a, const std::string &b) const {
 }
 
 /// q * cos + turned(q) * sin: every reader multiplies with it and adds another such product of the same
-/// value.
+/// value. What is turned may be angles, whose rows are looked up.
 bool Roles::isRotary(const std::string &value, int depth) const {
   const std::vector<Reader> &readers = values.readers(value);
   if (readers.empty() || depth > 8)
     return false;
   return std::all_of(readers.begin(), readers.end(), [&](const Reader &reader) {
     const Node &node = *reader.node;
-    if (isPick(node) && reader.operand == 0)
+    const bool isSame = (isPick(node) && (reader.operand == 0 || node.is("Concat"))) || node.is("Cos") ||
+                        node.is("Sin") || (node.is("Gather") && reader.operand == 0);
+    if (isSame)
       return isRotary(node.output(0), depth + 1);
     if (!node.is("Mul"))
       return false;

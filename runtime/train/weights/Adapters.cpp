@@ -102,9 +102,11 @@ void putRows(std::vector<float> &table, const std::vector<float> &tokens, const 
                 table.begin() + rows[row] * static_cast<std::ptrdiff_t>(width));
 }
 
-/// A of a convolution has as many axes as its weight.
-bool isOfExperts(const std::vector<int64_t> &weight, const Factors &factors) {
-  return weight.size() == 3 && factors.a->viewOrWhole().whole.size() == 2;
+/// How many matrices the weight consists of: as [experts, ...], or in the codes of a file one under the
+/// other. A of a convolution has as many axes as its weight.
+int64_t expertsOf(const std::vector<int64_t> &weight, const Factors &factors) {
+  const std::vector<int64_t> a = factors.a->viewOrWhole().whole, b = factors.b->viewOrWhole().whole;
+  return a.size() == 2 ? TensorDesc{DType::F32, weight}.elements() / (b[0] * a[1]) : 1;
 }
 
 /// B of one expert, [out, r], out of [out, r, experts].
@@ -255,7 +257,7 @@ void MergedWeights::addFactors(const State &state) {
   const Factors factors = factorsOf(executor.program(), state);
   const std::vector<float> a = floatsOf(*factors.a), b = floatsOf(*factors.b);
   const std::vector<int64_t> whole = shapeOf(state), shape = factors.b->viewOrWhole().whole;
-  const int64_t experts = isOfExperts(whole, factors) ? whole[0] : 1, outputs = shape[0];
+  const int64_t experts = expertsOf(whole, factors), outputs = shape[0];
   const int64_t rank = shape[1] / experts, inputs = static_cast<int64_t>(a.size()) / (rank * experts);
   constexpr int64_t rows = 16;
   for (int64_t expert = 0; expert < experts; ++expert) {

@@ -21,7 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from sizes import sizes_of  # noqa: E402
 
 PROVIDERS = ("default", "cpu")
-LARGEST = 5_000_000  # numbers of a file: sizes that cannot be set make some parts large
+LARGEST = 16_000_000  # numbers of a file: sizes that cannot be set make some parts large
 
 
 def config_of(name, registration):
@@ -42,6 +42,8 @@ def fill(model, seed):
         numbers = rng.standard_normal(shape) * 0.1
         if "norm" in name.lower() and name.endswith("weight"):
             numbers = 1 + numbers
+        if "var" in name.lower().rsplit(".", 1)[-1]:
+            numbers = 1 + np.abs(numbers)
         kind = value.dtype.numpy()
         value.const_value = ir.Tensor((numbers if kind.kind == "f" else np.zeros(shape)).astype(kind), name=name)
 

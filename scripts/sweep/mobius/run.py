@@ -5,6 +5,7 @@ A row for each file goes to OUT/rows.json as it is made, so that a run that was 
 loss within 2e-5 (relative) of onnxruntime's, three finite losses, with one --shape for what reads tokens. Needs kedge in PATH, numpy, onnx, onnxruntime.
 """
 import argparse
+import datetime
 import hashlib
 import json
 import pathlib
@@ -19,7 +20,7 @@ from onnx import TensorProto
 
 VOCABULARY = 200
 SIZES = {"time": 3200, "audio_seq_len": 64, "audio_length": 7680, "encoder_sequence_len": 6, "codec_sequence_len": 4,
-         "text_sequence_len": 12, "num_patches": 16, "num_images": 2, "num_image_tokens": 4, "num_feature_tokens": 4, "num_speech_tokens": 4, "num_quantizers": 16}
+         "text_sequence_len": 12, "num_patches": 16, "height": 32, "width": 32, "mel_sequence_len": 200, "total_patches": 48, "num_images": 2, "num_image_tokens": 4, "num_feature_tokens": 4, "num_speech_tokens": 4, "num_quantizers": 16}
 DTYPES = {TensorProto.FLOAT: "f4", TensorProto.INT64: "i8", TensorProto.INT32: "i4", TensorProto.BOOL: "?", TensorProto.FLOAT16: "f2"}
 
 
@@ -27,16 +28,31 @@ def size_of(dim, rows, tokens):
     if dim.HasField("dim_value"):
         return dim.dim_value
     parts = [part for part in dim.dim_param.split(" + ") if not part.startswith("past")]
-    name = {"seq_len": "sequence_len"}.get(parts[0] if parts else "", parts[0] if parts else "")
-    return 0 if not parts else rows if name == "batch" else SIZES.get(name, tokens)
+    return sum(rows if part == "batch" else SIZES.get(part, tokens) for part in parts)
 
 
 def shape_of(value, rows, tokens):
     return [size_of(dim, rows, tokens) for dim in value.type.tensor_type.shape.dim]
 
 
+# Integers that shapes follow from: --value gives them. Two images of 4 x 4 and 4 x 8 patches; the places of 4 x 4 patches.
+GRID = [[1, 4, 4], [1, 4, 8]]
+PLACES = [[column, row] for row in range(4) for column in range(4)]
+IMAGE_TOKEN = 250
+
+
+def known(name, rows):
+    if name.endswith("grid_thw"):
+        return np.array(GRID, "i8")
+    if name == "image_sizes":  # of one image, which is one crop beside the whole
+        return np.array([[32, 32]], "i8")
+    return np.array([PLACES] * rows, "i8") if name == "pixel_position_ids" else None
+
+
 def data_of(value, rng, rows, tokens):
     """What onnxruntime is given: caches are empty or zeros, masks ones, positions count."""
+    if (fixed := known(value.name, rows)) is not None:
+        return fixed
     shape, kind = shape_of(value, rows, tokens), np.dtype(DTYPES[value.type.tensor_type.elem_type])
     name = value.name
     if name.startswith("past"):
@@ -74,11 +90,11 @@ PAGE = """# The architectures of mobius
 
 <!-- written by scripts/sweep/mobius/run.py --table -->
 `scripts/sweep/mobius/make.py` builds each architecture that `mobius-onnx` 0.1.0 registers, at tiny sizes with random weights, for the execution providers
-default and cpu; the sizes are in its `sizes.py`, since mobius' own test configurations are not in its package. `run.py` trains each file for three
+default and cpu; the sizes are in its `sizes.py`, since mobius' own test configurations are not in its package. Grids of images and places of patches are given by `--value`. `run.py` trains each file for three
 steps of SGD (rate 0.01, fp32), with `--shape input_ids=2x8` alone for what reads tokens; where onnxruntime does
 not take that, with 1x8 (encoders whose mask of rows it reads as one of queries), 2x1 or 1x1 (a step of generation). "right": the first loss is within 2e-5 of the one that
 onnxruntime's outputs have, and all three are finite. "onnxruntime cannot run it": at these sizes, so there is nothing to compare with; the file was not
-compiled. Rows were made while the compiler changed, not all by one build. [Files from hubs](guide/hub-files.md) says what the compiler does with them."""
+compiled. [Files from hubs](guide/hub-files.md) says what the compiler does with them."""
 
 
 class Refused(Exception):
@@ -119,6 +135,8 @@ def judge(path, out):
     for rows, tokens in ((2, 8), (1, 8), (2, 1), (1, 1)):
         rng = np.random.default_rng(3)
         feeds = {value.name: data_of(value, rng, rows, tokens) for value in model.graph.input}
+        if "input_ids" in feeds and "grid_thw" in feeds:  # as many tokens as there are merged patches
+            feeds["input_ids"].reshape(-1)[:SIZES["total_patches"] // 4] = IMAGE_TOKEN
         try:
             y = forward(path, output, feeds)
             break
@@ -131,17 +149,31 @@ def judge(path, out):
     expected = loss_of(kind, y, labels)
     given = {name: value for name, value in feeds.items() if not has_default(name) or not ("input_ids" in feeds or "inputs_embeds" in feeds)}
     shaped = ["input_ids"] if list(given) == ["input_ids"] else [name for name in given]
+    values = {name: given.pop(name) for name in list(given) if known(name, rows) is not None}
     for name, value in {**given, "labels": labels}.items():
         np.save(out / f"{name}.npy", np.array(value, order="C"))
     log = out / "log.jsonl"
     shapes = [word for name in shaped if feeds[name].ndim for word in ("--shape", f"{name}={'x'.join(map(str, feeds[name].shape))}")]
-    run("kedge", "compile", path, *shapes, "--logits", output, "--loss", kind, "--optimizer", "sgd", "-o", out / "program")
+    shapes += [word for name, value in values.items() for word in ("--value", f"{name}={','.join(map(str, value.flatten()))}")]
+    words, mode = ["kedge", "compile", path, *shapes, "--logits", output, "--loss", kind, "--optimizer", "sgd", "-o", out / "program"], {}
+    try:
+        run(*words)
+    except Refused as refused:
+        if not str(refused).startswith("frozen-batchnorm"):
+            raise
+        mode = {"why": "frozen-batchnorm: with --train-mode=off, which the message names"}
+        run(*words, "--train-mode=off")
     run(out / "program", "--steps", 3, "--lr", 1e-2, "--log", log, "--threads", 1, *[word for name in [*given, "labels"] for word in ("--data", f"{name}={out / name}.npy")])
     losses = [json.loads(line)["loss"] for line in log.read_text().splitlines()]
-    facts = {"shape": f"{rows}x{tokens}", "onnxruntime": expected, "losses": losses}
+    facts = {"shape": f"{rows}x{tokens}", "onnxruntime": expected, "losses": losses, **mode}
     if None in losses or not np.isfinite([loss for loss in losses]).all() or not np.isfinite(expected):
         return "not finite", facts
     return ("right" if abs(losses[0] - expected) <= 2e-5 * max(1, abs(expected)) else "another loss"), facts
+
+
+def machine():
+    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "a processor without a name")
 
 
 def table(rows, made):
@@ -155,7 +187,7 @@ def table(rows, made):
     counts = {}
     for row in rows.values():
         counts[row["verdict"]] = counts.get(row["verdict"], 0) + 1
-    lines = [*PAGE.splitlines(), "", "| verdict | files |", "|---|---|"]
+    lines = [*PAGE.splitlines(), "", f"The last rows were made on {machine()}, {datetime.date.today()}; rows are not all of one build.", "", "| verdict | files |", "|---|---|"]
     lines += [f"| {verdict} | {count} |" for verdict, count in sorted(counts.items(), key=lambda entry: -entry[1])]
     lines += ["", "| architecture | part | default | cpu | first loss, and after two steps |", "|---|---|---|---|---|"]
     for architecture, parts in named.items():

@@ -112,6 +112,20 @@ TEST(LintRoles, TablesOfARotaryEmbeddingAreConstants) {
   EXPECT_FALSE(report.hasErrors());
 }
 
+TEST(LintRoles, AnglesOfRowsAndColumnsAreConstants) {
+  ModelBuilder b;
+  b.input("x").floats("w", {4, 4}, fresh(16, 0.5f)).floats("angles", {3, 2}, fresh(6, 0.5f));
+  b.ints("rows", {2}, {0, 1}).ints("columns", {2}, {2, 1});
+  b.node("Gather", {"angles", "rows"}, {"h"}).node("Gather", {"angles", "columns"}, {"v"});
+  b.node("Concat", {"h", "v"}, {"both"}, {}, {model::Attribute::makeInt("axis", 1)});
+  b.node("Cos", {"both"}, {"cos"}).node("Sin", {"both"}, {"sin"});
+  b.node("MatMul", {"x", "w"}, {"q"}).node("Neg", {"q"}, {"n"}).node("Mul", {"q", "cos"}, {"a"});
+  b.node("Mul", {"n", "sin"}, {"c"}).node("Add", {"a", "c"}, {"y"}).output("y");
+  lint::Report report = checked(b);
+  EXPECT_EQ(verdictOf(report, "angles"), "constant");
+  EXPECT_EQ(verdictOf(report, "w"), "parameter");
+}
+
 TEST(LintRoles, RolesLookThroughMoves) {
   ModelBuilder b;
   b.input("x").floats("w", {3, 4}, fresh(12, 0.5f)).floats("b", {3, 1}, fresh(3)).ints("flat", {1}, {-1});
