@@ -3,7 +3,7 @@
 file(MAKE_DIRECTORY ${FOLDER})
 set(probe ${FOLDER}/probe)
 file(WRITE ${probe}.cpp "#include <string>\nint main(int count, char **words) { return static_cast<int>(std::string(words[0]).size()) - count; }\n")
-execute_process(COMMAND ${ZIG} c++ -target ${TARGET} ${probe}.cpp -o ${probe} --verbose-link
+execute_process(COMMAND ${ZIG} build-exe ${probe}.cpp -lc++ -target ${TARGET} -femit-bin=${probe} --verbose-link
   OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "zig links no program for ${TARGET}: ${said}")

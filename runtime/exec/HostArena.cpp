@@ -17,7 +17,7 @@ uint64_t diskStagingBytes(const Program &program) {
   uint64_t largest = 0;
   for (const State &state : program.states)
     if (state.space == Space::Host && state.offset < inFiles)
-      largest = std::max(largest, state.desc.bytes());
+      largest = std::max<uint64_t>(largest, state.desc.bytes());
   return diskStagingBytes(largest);
 }
 

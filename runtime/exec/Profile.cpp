@@ -3,6 +3,7 @@
 #include "runtime/io/AtomicFile.h"
 #include "runtime/io/Error.h"
 #include "runtime/io/Say.h"
+#include "runtime/program/Buckets.h"
 #include <algorithm>
 #include <span>
 

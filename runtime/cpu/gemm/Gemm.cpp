@@ -117,7 +117,7 @@ template <typename S, typename F> void forBf16Tiles(F &&f) {
 template <typename S> size_t gemmPanelRowBytes(int64_t k) {
   size_t bytes = sizeof(FloatOf<S>) * planGemm<FloatOf<S>>(1, 1, k, 1).kBlock;
   forBf16Tiles<S>([&]<typename E>(const GemmTile<E> &tile) {
-    bytes = std::max(bytes, sizeof(E) * planFor(tile, 1, 1, k, 1, false).kBlock);
+    bytes = std::max<size_t>(bytes, sizeof(E) * planFor(tile, 1, 1, k, 1, false).kBlock);
   });
   return bytes;
 }
