@@ -74,6 +74,10 @@ void add(const ScheduledLaunch &part, ScheduledLaunch &sum, const DeviceModel &d
 
 std::vector<ScheduledLaunch> launchesOf(ModuleOp module, const DeviceModel &device) {
   std::vector<ScheduledLaunch> launches;
+  size_t most = 0; // rows are large, and a list that grows is there twice
+  for (auto function : module.getOps<func::FuncOp>())
+    most += function.isExternal() ? 0 : function.getBody().front().getOperations().size();
+  launches.reserve(most);
   int64_t index = 0;
   std::string function;
   forEachLaunch(module, [&](func::FuncOp of, Operation &op, const LaunchCost &cost) {

@@ -5,6 +5,7 @@
 #include "kedge/Support/StorageBytes.h"
 #include "lib/Analysis/PersistentRegion.h"
 #include "llvm/ADT/MapVector.h"
+#include <unordered_map>
 
 namespace kedge::memory {
 namespace {
@@ -102,7 +103,7 @@ private:
   ModuleOp module;
   llvm::DenseSet<StringAttr> onHost;
   int64_t persistent[2] = {0, 0};
-  llvm::MapVector<std::string, Kept, std::map<std::string, unsigned>> kept;
+  llvm::MapVector<std::string, Kept, std::unordered_map<std::string, unsigned>> kept;
 };
 
 /// Kernels of CPUs lie in a module within the module.

@@ -185,13 +185,24 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     if (region->hostBytes() + hostTransient > 0)
       exec::HostArenaOp::create(builder, loc, region->hostBytes() + hostTransient, region->hostBytes(),
                                 alignment, files(builder));
+    for (const FunctionPlan &plan : plans)
+      dropBodies(plan);
     for (FunctionPlan &plan : plans) {
       emitFunction(builder, plan);
       plan.function.erase();
+      plan = {};
     }
     addStatistic("arena bytes", region->bytes() + transient);
     addStatistic("persistent bytes", region->bytes());
     addStatistic("host bytes", region->hostBytes() + hostTransient);
+  }
+
+  /// Of clusters, whose kernels exist by now if they are wanted: most of a schedule's bytes, in the room of
+  /// which level 4 is written.
+  static void dropBodies(const FunctionPlan &plan) {
+    for (const PlannedLaunch &launch : plan.launches)
+      if (auto cluster = dyn_cast<sched::ClusterOp>(launch.op))
+        cluster.getBody().getBlocks().clear();
   }
 
   ArrayAttr files(Builder &builder) {
@@ -220,6 +231,7 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
                                              kindAttr(plan.function));
     builder.setInsertionPointToStart(&function.getBody().emplaceBlock());
     SmallVector<Value> values;
+    values.reserve(plan.buffers.size());
     for (const PlannedBuffer &buffer : plan.buffers)
       values.push_back(emitBuffer(builder, plan.function.getLoc(), buffer));
     for (const PlannedLaunch &launch : plan.launches)

@@ -81,6 +81,7 @@ private:
     addReuses(op, node);
     node.repeatable = !isTransfer(op);
     graph.problem.order.push_back(static_cast<int>(graph.nodes.size()));
+    launchOf[&op] = graph.nodes.size();
     graph.nodes.push_back({&op});
     graph.problem.nodes.push_back(std::move(node));
     return success();
@@ -145,13 +146,11 @@ private:
 
   void addFetch(int value) {
     Operation *op = graph.values[value].getDefiningOp();
-    auto producer =
-        llvm::find_if(graph.nodes, [&](const RecomputeGraph::Node &node) { return node.op == op; });
     int copy = static_cast<int>(graph.values.size());
     graph.values.push_back(graph.values[value]);
     graph.isHostCopy.push_back(true);
     graph.problem.values.push_back({});
-    graph.problem.nodes[producer - graph.nodes.begin()].outputs.push_back(copy);
+    graph.problem.nodes[launchOf.lookup(op)].outputs.push_back(copy);
     solver::RematNode node;
     node.required = node.repeatable = false;
     node.cost = costs ? 2 * costs->transfer(graph.problem.values[value].bytes) : 1;
@@ -162,9 +161,8 @@ private:
   }
 
   void once(Operation *op) {
-    for (auto [i, node] : llvm::enumerate(graph.nodes))
-      if (node.op == op)
-        graph.problem.nodes[i].repeatable = false;
+    if (auto launch = launchOf.find(op); launch != launchOf.end())
+      graph.problem.nodes[launch->second].repeatable = false;
   }
 
   /// New state is written over old state: whoever reads the old one comes first.
@@ -313,6 +311,7 @@ private:
   }
 
   RecomputeGraph graph;
+  DenseMap<Operation *, size_t> launchOf; ///< its node
   const GraphCosts *costs;
   int64_t alignment;
   size_t launches = 0;

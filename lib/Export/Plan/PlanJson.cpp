@@ -104,16 +104,11 @@ bool isOfStep(exec::FunctionOp function) {
   return function.getKind() == train::FunctionKind::Step || function.getKind() == train::FunctionKind::Update;
 }
 
-json functionsJson(ModuleOp module, int64_t persistent) {
-  json list = json::array();
-  for (auto function : module.getOps<exec::FunctionOp>()) {
-    TransientBytes fullest = fullestLaunch(function, persistent);
-    list.push_back({{"name", function.getSymName().str()},
-                    {"persistent_bytes", persistent},
-                    {"transient_peak_bytes", fullest.height},
-                    {"transient_live_bytes", fullest.live}});
-  }
-  return list;
+json functionJson(exec::FunctionOp function, const TransientBytes &fullest, int64_t persistent) {
+  return {{"name", function.getSymName().str()},
+          {"persistent_bytes", persistent},
+          {"transient_peak_bytes", fullest.height},
+          {"transient_live_bytes", fullest.live}};
 }
 
 json reservationsJson(ModuleOp module) {
@@ -186,8 +181,10 @@ json kedge::exporter::planReport(ModuleOp module, const StepCounts &counts) {
   StateBytes state = stateBytes(module, /*onHost=*/false, counts.gradientSize);
   StateBytes host = stateBytes(module, /*onHost=*/true, counts.gradientSize);
   TransientBytes fullest;
+  json functions = json::array();
   for (auto function : module.getOps<exec::FunctionOp>()) {
     TransientBytes candidate = fullestLaunch(function, persistent);
+    functions.push_back(functionJson(function, candidate, persistent));
     if (candidate.height > fullest.height)
       fullest = candidate;
   }
@@ -210,7 +207,7 @@ json kedge::exporter::planReport(ModuleOp module, const StepCounts &counts) {
                    {"buffers", state.buffers},
                    {"scaler", state.scaler}}},
                  {"peak_breakdown", breakdown},
-                 {"functions", functionsJson(module, persistent)},
+                 {"functions", functions},
                  {"reservations", reservations},
                  {"recompute", {{"ops", 0}, {"flops", 0}, {"overhead", 0.0}, {"lower_bound", 0.0}}},
                  {"communication", json::array()},
