@@ -41,7 +41,8 @@ extern const KedgeKernelEntry kedge_kernels[];
 extern const uint64_t kedge_kernel_count;
 
 /* Functions that make the runtime's own kernels known, those that launches name; a null pointer ends the
- * list. A program that is linked without it has all of them. */
+ * list. A program that is linked without it has all of them. Errors: none. Threads: called once, by the first
+ * that asks for a kernel. */
 typedef void (*KedgeRegistration)(void);
 extern KedgeRegistration const kedge_library_kernels[];
 

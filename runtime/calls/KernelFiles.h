@@ -1,5 +1,5 @@
-// The files with the CPU's library kernels, and which kernels each has: a program is linked with those that its
-// launches name. A new file, and a new kernel, is named here and where it is registered.
+// The files with the CPU's library kernels, and which kernels each has: a program is linked with those that
+// its launches name. A new file, and a new kernel, is named here and where it is registered.
 #pragma once
 #include <algorithm>
 #include <initializer_list>
@@ -39,9 +39,9 @@ namespace kedge::rt::calls {
 /// The function of a program's table (kedge/abi.h) that makes this kernel known; empty: no file of the list
 /// has it, as collectives and kernels of plugins.
 inline std::string registrationOf(std::string_view kernel) {
-#define KEDGE_LOOK(NAME, ...) \
-  if (std::initializer_list<std::string_view> kernels = {__VA_ARGS__}; \
-      std::find(kernels.begin(), kernels.end(), kernel) != kernels.end()) \
+#define KEDGE_LOOK(NAME, ...)                                                                                \
+  if (std::initializer_list<std::string_view> kernels = {__VA_ARGS__};                                       \
+      std::find(kernels.begin(), kernels.end(), kernel) != kernels.end())                                    \
     return "kedge_register_" #NAME;
   KEDGE_KERNEL_FILES(KEDGE_LOOK)
 #undef KEDGE_LOOK

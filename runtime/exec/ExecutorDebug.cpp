@@ -98,7 +98,8 @@ std::vector<Ranges> deadRanges(const Function &function, Space space, uint64_t p
 
 /// Up to nine digits.
 std::optional<int> shortNumber(const std::string &text) {
-  const bool isNumber = !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos;
+  const bool isNumber =
+      !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos;
   return isNumber ? std::optional(std::stoi(text)) : std::nullopt;
 }
 

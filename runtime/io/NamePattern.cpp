@@ -26,7 +26,8 @@ std::regex compiled(const std::string &text) {
   if (text.size() > kLongest)
     throw std::regex_error(std::regex_constants::error_space);
   refuseReferences(text);
-  [[maybe_unused]] const std::regex alone(text, kFlags); // first: a closing bracket in `text` could close ours
+  [[maybe_unused]] const std::regex alone(text,
+                                          kFlags); // first: a closing bracket in `text` could close ours
   // One pass over the name with a prefix to skip, instead of one search from each of its characters.
   return std::regex("[^]*?(?:" + text + ")", kFlags);
 }
@@ -52,8 +53,7 @@ NamePattern NamePattern::of(const std::string &where, const std::string &text) {
 }
 
 bool NamePattern::isIn(const std::string &name) const {
-  return expression &&
-         std::regex_search(name, expression->value, std::regex_constants::match_continuous);
+  return expression && std::regex_search(name, expression->value, std::regex_constants::match_continuous);
 }
 
 } // namespace kedge::rt

@@ -1,4 +1,5 @@
-// Parts of the text of a program in C: the multiply-add, vectors, sums of products by panels, matrix products.
+// Parts of the text of a program in C: the multiply-add, vectors, sums of products by panels, matrix
+// products.
 #pragma once
 
 namespace kedge::exporter {
