@@ -22,7 +22,7 @@ Array matMul(const Array &a, const Array &b, bool transA, bool transB, const Ten
   return runKernel1("onnx.MatMul", {{"transA", transA}, {"transB", transB}}, {a, b}, y);
 }
 
-struct Sizes {
+struct NarrowSizes {
   int64_t m, n, k;
 };
 
@@ -33,7 +33,7 @@ double longestChain(int64_t k) {
   return std::min<double>(static_cast<double>(k), 64 + 16 + 2 + static_cast<double>(k) / 64);
 }
 
-template <typename T> void expectWithinFormat(const Sizes &s, bool transA, bool transB, DType result) {
+template <typename T> void expectWithinFormat(const NarrowSizes &s, bool transA, bool transB, DType result) {
   Array a = Array::random<T>(transA ? Shape{s.k, s.m} : Shape{s.m, s.k}, 1);
   Array b = Array::random<T>(transB ? Shape{s.n, s.k} : Shape{s.k, s.n}, 2);
   std::vector<double> left = a.doubles(), right = b.doubles();
@@ -54,7 +54,7 @@ template <typename T> void expectWithinFormat(const Sizes &s, bool transA, bool 
 // k on both sides of a step, of a chain, and of a block of k (768 pairs' tile, 2048 AMX).
 TEST(KernelNarrow, ProductsAreWithinOneRoundingOfTheFormat) {
   onEveryIsa([](Isa) {
-    for (Sizes s : {Sizes{1, 1, 1},
+    for (NarrowSizes s : {NarrowSizes{1, 1, 1},
                     {16, 16, 32},
                     {17, 33, 31},
                     {45, 39, 65},
@@ -73,7 +73,7 @@ TEST(KernelNarrow, ProductsAreWithinOneRoundingOfTheFormat) {
 // Rows of several tiles, k of one and of two blocks; a bias alone may be subnormal.
 TEST(KernelNarrow, BiasesAreAddedBeforeTheOneRounding) {
   onEveryIsa([](Isa) {
-    for (Sizes s : {Sizes{35, 290, 70}, {35, 290, 2083}}) {
+    for (NarrowSizes s : {NarrowSizes{35, 290, 70}, {35, 290, 2083}}) {
       Array a = Array::random<BFloat16>({s.m, s.k}, 1), b = Array::random<BFloat16>({s.k, s.n}, 2),
             bias = Array::random<BFloat16>({s.n}, 3);
       std::vector<double> sums = matMul(a, b, false, false, {DType::F32, {s.m, s.n}}).doubles();
@@ -93,7 +93,7 @@ TEST(KernelNarrow, BiasesAreAddedBeforeTheOneRounding) {
 // A chain that ran over all of k would be several times as far away.
 TEST(KernelNarrow, LongSumsStayAccurate) {
   onEveryIsa([](Isa) {
-    Sizes s{24, 40, 4096};
+    NarrowSizes s{24, 40, 4096};
     Array a = Array::random<BFloat16>({s.m, s.k}, 1), b = Array::random<BFloat16>({s.k, s.n}, 2);
     std::vector<double> left = a.doubles(), right = b.doubles();
     std::vector<double> y = matMul(a, b, false, false, {DType::F32, {s.m, s.n}}).doubles();
@@ -112,7 +112,7 @@ TEST(KernelNarrow, LongSumsStayAccurate) {
 // All rows of A are one row and all columns of B one column: every element has the same bits, at borders too.
 TEST(KernelNarrow, AnElementsBitsDoNotDependOnItsPlace) {
   onEveryIsa([](Isa) {
-    const Sizes s{77, 91, 833};
+    const NarrowSizes s{77, 91, 833};
     Array row = Array::random<BFloat16>({s.k}, 1), column = Array::random<BFloat16>({s.k}, 2);
     for (int mode = 0; mode < 4; ++mode) {
       bool transA = mode & 1, transB = mode & 2;
