@@ -55,13 +55,13 @@ template <typename T> void expectWithinFormat(const NarrowSizes &s, bool transA,
 TEST(KernelNarrow, ProductsAreWithinOneRoundingOfTheFormat) {
   onEveryIsa([](Isa) {
     for (NarrowSizes s : {NarrowSizes{1, 1, 1},
-                    {16, 16, 32},
-                    {17, 33, 31},
-                    {45, 39, 65},
-                    {33, 31, 801},
-                    {34, 36, 2083},
-                    {139, 301, 70}, // several panels at once, rows of several tiles
-                    {35, 290, 417}})
+                          {16, 16, 32},
+                          {17, 33, 31},
+                          {45, 39, 65},
+                          {33, 31, 801},
+                          {34, 36, 2083},
+                          {139, 301, 70}, // several panels at once, rows of several tiles
+                          {35, 290, 417}})
       for (int mode = 0; mode < 4; ++mode) {
         expectWithinFormat<BFloat16>(s, mode & 1, mode & 2, DType::BF16);
         expectWithinFormat<BFloat16>(s, mode & 1, mode & 2, DType::F32);
