@@ -8,6 +8,7 @@
 #include "driver/options/ParameterOptions.h"
 #include "driver/options/ProgramOptions.h"
 #include "driver/options/StepOptions.h"
+#include "driver/options/WidthScales.h"
 #include "kedge/Dialect/Sched/SchedDialect.h"
 #include "kedge/Dialect/Train/FunctionKind.h"
 #include "lib/Import/ForTraining.h"
@@ -86,6 +87,7 @@ Compilation::Compilation(const CompileOptions &options)
          path);
   if (options.resumedFrom.empty()) { // what that keeps needs no file
     checkLossWeights(options.model);
+    checkWidths(options);
     checkReadable(options);
   }
   model = model::loadModel(options.model.model, {.requireExternalData = false});

@@ -25,7 +25,9 @@ void addTensors(Uses &uses, const model::Graph &graph) {
 }
 
 Uses optionFiles(const CompileOptions &options) {
-  Uses uses = {{"--deepspeed-config", options.deepSpeedConfig}, {"--algorithms", options.output.algorithms}};
+  Uses uses = {{"--deepspeed-config", options.deepSpeedConfig},
+               {"--algorithms", options.output.algorithms},
+               {"--mup", options.mup}};
   if (options.precisionPolicy != "master" && options.precisionPolicy != "autocast")
     uses.emplace_back("--precision-policy", options.precisionPolicy);
   for (const auto &[option, value] :

@@ -87,6 +87,7 @@ struct CompileOptions : pipelines::StepOptions {
   AutoOptions joint;
   std::vector<rt::NameRule> weightDecayExclude;
   std::vector<RateScale> lrScale;
+  std::string mup; ///< a file of the model with the widths that rates were found for
   std::vector<pipelines::Precision>
       precisions;             ///< as given: plan --compare takes several, `precision` is the first
   std::string givenLossScale; ///< --loss-scale: dynamic, a number, or "" when not given

@@ -1,5 +1,6 @@
 #include "driver/options/ParameterOptions.h"
 #include "driver/options/CompileOptions.h"
+#include "driver/options/WidthScales.h"
 #include "kedge/Dialect/Train/StateOps.h"
 #include "lib/Support/Error.h"
 #include "runtime/format/NearMisses.h"
@@ -49,6 +50,7 @@ void applyParameterOptions(ModuleOp module, const CompileOptions &options) {
   for (const RateScale &scaled : options.lrScale)
     forParameters(module, options, "--lr-scale", scaled,
                   [&](train::StateOp state) { state.setLrScaleAttr(builder.getF64FloatAttr(scaled.scale)); });
+  applyWidths(module, options);
 }
 
 } // namespace kedge::driver

@@ -4,6 +4,7 @@
 #include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/Optimizer/OptimizerOps.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "kedge/Support/StorageBytes.h"
 #include "passes/Autodiff/Optimizers.h"
 
@@ -19,7 +20,10 @@ ParameterUpdate::ParameterUpdate(BoundFunction &function, PlacedBuilder &builder
       gradient(one.gradient), scale(scale), settings(settings), workingCopy(workingCopy), scaler(scaler) {}
 
 Value ParameterUpdate::scalar(StringRef name) const {
-  return function.argument(BindingKind::Scalar, name, RankedTensorType::get({}, builder.getF32Type()));
+  Value given = function.argument(BindingKind::Scalar, name, RankedTensorType::get({}, builder.getF32Type()));
+  const double scale = name == "lr_decay" || name == "weight_decay" ? tune::decayScaleOf(state) : 1;
+  return scale == 1 ? given
+                    : onnx::MulOp::create(builder, loc, given, scalarLike(builder, loc, given, scale));
 }
 
 Value ParameterUpdate::exactScalar(StringRef name) const {

@@ -50,7 +50,7 @@ public:
   const UpdateSettings &settings;
   int64_t stateBytes = 0; ///< of what was made
 
-  /// A value that the host writes before the step, f32.
+  /// A value that the host writes before the step, f32; the decay as this parameter has it.
   mlir::Value scalar(llvm::StringRef name) const;
   /// The same in f64.
   mlir::Value exactScalar(llvm::StringRef name) const;

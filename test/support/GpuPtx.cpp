@@ -17,7 +17,7 @@ GpuPtx::GpuPtx(mlir::gpu::GPUModuleOp kernels, llvm::StringRef arch) {
 std::string GpuPtx::run(const lower::gpu::LaunchCode &code,
                         llvm::ArrayRef<llvm::MutableArrayRef<char>> tensors,
                         llvm::MutableArrayRef<char> workspace) {
-  PtxInterpreter interpreter(*parsed, 1);
+  PtxInterpreter interpreter(*parsed, 1, firstIsEnough);
   for (const lower::gpu::KernelLaunch &kernel : code.kernels) {
     PtxLaunch launch{kernel.name, kernel.grid, kernel.block, {}, {}, INT64_MAX};
     for (const auto &operand : kernel.operands) {
@@ -33,6 +33,8 @@ std::string GpuPtx::run(const lower::gpu::LaunchCode &code,
       launch.memory.emplace_back(tensor.data(), tensor.size());
     launch.memory.emplace_back(workspace.data(), workspace.size());
     interpreter.run(launch);
+    if (firstIsEnough && !interpreter.findings().empty())
+      break;
   }
   std::string text;
   for (const auto &[finding, times] : interpreter.findings())
@@ -49,6 +51,7 @@ Removals GpuPtx::removals(llvm::function_ref<bool()> isNoticed) {
   if (isNoticed())
     fail("findings in whole kernels");
   Removals removals;
+  firstIsEnough = true;
   for (auto &[name, kernel] : parsed->all())
     for (PtxInstruction &instruction : kernel.code) {
       const Kind kind = instruction.kind;
@@ -63,6 +66,7 @@ Removals GpuPtx::removals(llvm::function_ref<bool()> isNoticed) {
       instruction.kind = kind;
       instruction.isRemoved = false;
     }
+  firstIsEnough = false;
   return removals;
 }
 

@@ -24,6 +24,7 @@ public:
 
 private:
   std::unique_ptr<PtxProgram> parsed;
+  bool firstIsEnough = false; ///< of findings
 };
 
 } // namespace kedge::test

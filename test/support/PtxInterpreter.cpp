@@ -103,6 +103,13 @@ void PtxInterpreter::checkDropped(const PtxLaunch &launch, const PtxKernel &kern
 }
 
 void PtxInterpreter::run(const PtxLaunch &launch) {
+  try {
+    runWhole(launch);
+  } catch (const Enough &) {
+  }
+}
+
+void PtxInterpreter::runWhole(const PtxLaunch &launch) {
   const PtxKernel &kernel = program.kernel(launch.kernel);
   checkLimits(launch, kernel);
   makeRegions(launch);

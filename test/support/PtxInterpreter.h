@@ -48,7 +48,9 @@ struct PtxLaunch {
 /// other numbers in place of what such reads find, and its results must have the same bits.
 class PtxInterpreter {
 public:
-  PtxInterpreter(PtxProgram &program, unsigned seed) : program(program), random(seed) {}
+  /// `firstIsEnough`: a launch ends with its first finding.
+  PtxInterpreter(PtxProgram &program, unsigned seed, bool firstIsEnough = false)
+      : program(program), random(seed), firstIsEnough(firstIsEnough) {}
 
   /// Throws kedge::Error when threads wait for each other for ever.
   void run(const PtxLaunch &launch);
@@ -69,17 +71,24 @@ private:
     bool isInPlace = false; ///< two operands share it
     PtxShadow replaced;     ///< of the first run, when others follow
   };
+  void runWhole(const PtxLaunch &launch);
   void checkLimits(const PtxLaunch &launch, const PtxKernel &kernel);
   void makeRegions(const PtxLaunch &launch);
   void runBlocks(const PtxLaunch &launch, const PtxKernel &kernel, const std::vector<int64_t> &places);
   void checkDropped(const PtxLaunch &launch, const PtxKernel &kernel, const std::vector<int64_t> &places,
                     const Bytes &before);
   Bytes bytesOfRegions() const;
-  void report(const std::string &text) { ++found[text]; }
+  struct Enough {};
+  void report(const std::string &text) {
+    ++found[text];
+    if (firstIsEnough)
+      throw Enough();
+  }
   bool isMap(uint64_t address) const { return maps.contains(address); }
 
   PtxProgram &program;
   std::mt19937 random;
+  bool firstIsEnough;
   std::vector<Region> regions;
   std::set<uint64_t> maps; ///< of the launch
   std::map<std::string, int64_t> found;

@@ -99,6 +99,10 @@ void addOptimizerOptions(CLI::App &command, CompileOptions &o) {
   flags.parsedList("--lr-scale", o.lrScale, driver::RateScale::parse,
                    "REGEX=X: multiply the rate of these parameters");
   flags.add(
+      "--mup", o.mup,
+      "BASE.onnx: the same model with the widths that rates were found for; rates and decays of what is "
+      "wider follow maximal update parametrization");
+  flags.add(
       "--lr", o.run.lr,
       "default learning rate of the program (1e-3; schedule-free-adamw: 2.5e-3, soap: 3e-3, prodigy: 1)");
   flags

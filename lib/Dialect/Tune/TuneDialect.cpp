@@ -36,14 +36,15 @@ LogicalResult TuneDialect::verifyOperationAttribute(Operation *op, NamedAttribut
                     : name == fakeQuantizedName ? isa<FakeQuantizedAttr>(value)
                     : name == foldedNormName    ? isa<FoldedNormAttr>(value)
                     : name == resizedName       ? isa<ResizedAttr>(value)
+                    : name == decayScaleName    ? isa<FloatAttr>(value)
                                                 : false;
   if (isState && fits)
     return success();
   return op->emitOpError("has '")
          << name << "' = " << value
          << ": expected a #tune.adapter, a #tune.encoding, a unit or the number of a dimension, a type, a "
-            "#tune.fake_quantized, a #tune.folded_norm or a #tune.resized under the names '"
+            "#tune.fake_quantized, a #tune.folded_norm, a #tune.resized or a number under the names '"
          << adapterName << "', '" << encodingName << "', '" << orthogonalName << "', '" << storedName
-         << "', '" << fakeQuantizedName << "', '" << foldedNormName << "' and '" << resizedName
-         << "', on a train.state";
+         << "', '" << fakeQuantizedName << "', '" << foldedNormName << "', '" << resizedName << "' and '"
+         << decayScaleName << "', on a train.state";
 }

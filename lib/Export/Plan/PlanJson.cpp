@@ -4,6 +4,7 @@
 #include "kedge/Dialect/ONNX/Math/MathOps.h"
 #include "kedge/Dialect/ONNX/ShapeUtils.h"
 #include "kedge/Dialect/Train/StateOps.h"
+#include "kedge/Dialect/Tune/TuneAttrs.h"
 #include "kedge/Support/StorageBytes.h"
 #include "lib/Analysis/LibraryCall.h"
 #include "lib/Export/Plan/HostMemory.h"
@@ -35,6 +36,19 @@ int64_t gradientBytes(ModuleOp module, train::StateOp state, int64_t elementSize
           ? box
           : dist::localShardOf(box, dist::partGroup(module, state.getShardingAttr()).ranks);
   return elementSize ? elementSize * held.getNumElements() : bytesOf(held);
+}
+
+/// Parameters whose rate or decay is not the program's.
+json ratesJson(ModuleOp module) {
+  json rates = json::array();
+  for (auto state : module.getOps<train::StateOp>()) {
+    const double rate = state.getLrScale().convertToDouble(), decay = tune::decayScaleOf(state);
+    if (state.getRole() == train::Role::Parameter && (rate != 1 || decay != 1))
+      rates.push_back({{"parameter", state.getOnnxName().value_or(state.getSymName()).str()},
+                       {"lr_scale", rate},
+                       {"decay_scale", decay}});
+  }
+  return rates;
 }
 
 /// `gradientSize`: bytes of a gradient's element; 0: as many as the parameter has where it is read.
@@ -219,6 +233,8 @@ json kedge::exporter::planReport(ModuleOp module, const StepCounts &counts) {
       report["update_breakdown"] = breakdownJson(state, *update, persistent + update->live);
   addHostFacts(report, module);
   addRecomputeFacts(report, module);
+  if (json rates = ratesJson(module); !rates.empty())
+    report["rates"] = std::move(rates);
   return report;
 }
 

@@ -103,6 +103,21 @@ std::string breakdown(const json &report) {
   return text;
 }
 
+/// Tensors with the same ones in a line.
+std::string rates(const json &report) {
+  if (!report.contains("rates"))
+    return "";
+  std::map<std::pair<double, double>, std::vector<std::string>> tensors;
+  for (const json &row : report["rates"])
+    tensors[{row["lr_scale"], row["decay_scale"]}].push_back(row["parameter"]);
+  std::string text = fmt::format("\nrates of their own\n  {:>10}  {:>16}\n", "--lr x", "--weight-decay x");
+  for (const auto &[scales, names] : tensors)
+    text += fmt::format("  {:>10.6g}  {:>16.6g}  {}{}\n", scales.first, scales.second,
+                        fmt::join(names.begin(), names.begin() + std::min<size_t>(names.size(), 4), ", "),
+                        names.size() > 4 ? fmt::format(" and {} more", names.size() - 4) : "");
+  return text;
+}
+
 /// What each budget would cost.
 std::string frontier(const json &report) {
   if (!report.contains("frontier"))
@@ -312,6 +327,6 @@ std::string functions(const json &report) {
 
 std::string kedge::exporter::planText(const json &report, ModuleOp module) {
   PlanView view = viewPlan(module);
-  return summary(report, view) + breakdown(report) + ranks(report) + pipelineText(report) + frontier(report) +
-         timeline(view) + layers(view) + largest(view) + functions(report);
+  return summary(report, view) + breakdown(report) + rates(report) + ranks(report) + pipelineText(report) +
+         frontier(report) + timeline(view) + layers(view) + largest(view) + functions(report);
 }

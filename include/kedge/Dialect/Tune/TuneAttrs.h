@@ -14,7 +14,8 @@ namespace kedge::tune {
 inline constexpr llvm::StringLiteral adapterName = "tune.adapter", encodingName = "tune.encoding",
                                      orthogonalName = "tune.orthogonal", storedName = "tune.stored",
                                      fakeQuantizedName = "tune.fake_quantized",
-                                     foldedNormName = "tune.folded_norm", resizedName = "tune.resized";
+                                     foldedNormName = "tune.folded_norm", resizedName = "tune.resized",
+                                     decayScaleName = "tune.decay_scale";
 
 /// The attribute, or null if the state has none.
 inline AdapterAttr adapterOf(mlir::Operation *state) {
@@ -26,6 +27,12 @@ inline EncodingAttr encodingOf(mlir::Operation *state) {
 
 inline ResizedAttr resizedOf(mlir::Operation *state) {
   return state->getAttrOfType<ResizedAttr>(resizedName);
+}
+
+/// What the weight decay of a state that trains is multiplied by.
+inline double decayScaleOf(mlir::Operation *state) {
+  auto scale = state->getAttrOfType<mlir::FloatAttr>(decayScaleName);
+  return scale ? scale.getValueAsDouble() : 1;
 }
 
 inline FakeQuantizedAttr fakeQuantizationOf(mlir::Operation *state) {
