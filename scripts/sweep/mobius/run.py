@@ -176,6 +176,10 @@ def machine():
     return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "a processor without a name")
 
 
+def made_on():
+    return f"The last rows were made on {machine()}, {datetime.date.today()}; rows are not all of one build."
+
+
 def table(rows, made):
     """Of each architecture and provider, its parts' verdicts; then the reasons; then what mobius itself did not build."""
     built = {pathlib.Path(file).stem for entry in made.values() for file in entry.get("files", [])}
@@ -187,7 +191,7 @@ def table(rows, made):
     counts = {}
     for row in rows.values():
         counts[row["verdict"]] = counts.get(row["verdict"], 0) + 1
-    lines = [*PAGE.splitlines(), "", f"The last rows were made on {machine()}, {datetime.date.today()}; rows are not all of one build.", "", "| verdict | files |", "|---|---|"]
+    lines = [*PAGE.splitlines(), "", made_on(), "", "| verdict | files |", "|---|---|"]
     lines += [f"| {verdict} | {count} |" for verdict, count in sorted(counts.items(), key=lambda entry: -entry[1])]
     lines += ["", "| architecture | part | default | cpu | first loss, and after two steps |", "|---|---|---|---|---|"]
     for architecture, parts in named.items():
