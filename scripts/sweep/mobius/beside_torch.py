@@ -24,7 +24,7 @@ import transformers
 from mobius._config_resolver import _default_task_for_model
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_MAPPING_NAMES
 
-from run import made_on
+from run import build, made_on
 
 ROWS, TOKENS, STEPS, RATE, WORDS, LARGEST = 2, 8, 10, 0.05, 128, 1e-5
 SIZES = dict(hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=16, vocab_size=WORDS,
@@ -214,7 +214,7 @@ def table(rows):
     for row in rows.values():
         counts[row["verdict"]] = counts.get(row["verdict"], 0) + 1
     lines = [*PAGE.format(mobius="0.1.0", transformers=transformers.__version__).splitlines(), "", "| verdict | architectures |", "|---|---|"]
-    lines[-3:-3] = ["", made_on()]
+    lines[-3:-3] = ["", made_on(rows)]
     lines += [f"| {verdict} | {count} |" for verdict, count in sorted(counts.items(), key=lambda entry: -entry[1])]
     lines += ["", "| architecture | verdict | first and last loss | largest difference | why |", "|---|---|---|---|---|"]
     for name, row in sorted(rows.items()):
@@ -234,7 +234,7 @@ def main():
     args.out.mkdir(parents=True, exist_ok=True)
     kept = args.out / "beside.json"
     rows = json.loads(kept.read_text()) if kept.exists() else {}
-    known = set(mobius.registry.architectures())
+    by, known = build(), set(mobius.registry.architectures())
     encoders = {name for name in known & set(MODEL_MAPPING_NAMES) if _default_task_for_model(name) == ENCODER}
     for name in args.names or sorted(known & set(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES) | encoders):
         if name in rows and not args.names:
@@ -244,7 +244,7 @@ def main():
             verdict, facts = judge(name, args.out / "work")
         except Exception as error:  # a row of its own
             verdict, facts = "refused by kedge" if isinstance(error, Refused) else "PyTorch cannot run it", {"why": f"{type(error).__name__}: {error}"[:240]}
-        rows[name] = {"verdict": verdict, **facts}
+        rows[name] = {"verdict": verdict, **facts, "build": by}
         print(f"{name}: {verdict} {facts.get('why', '')} {facts.get('worst', '')} ({time.time() - began:.0f} s)", flush=True)
         kept.write_text(json.dumps(rows, indent=1, sort_keys=True) + "\n")
     if args.table:
