@@ -96,7 +96,7 @@ bool isOfExperts(train::StateOp factor, train::StateOp base) {
   const auto whole = encoding ? cast<RankedTensorType>(encoding.getWhole()) : base.wholeType();
   if (factor.wholeType().getRank() != 2)
     return false;
-  if (!encoding || !tune::isInFile(encoding.getFormat()))
+  if (!encoding || !encoding.isInFile())
     return whole.getRank() == 3;
   int64_t elements = 1;
   for (auto other : factor->getParentOfType<ModuleOp>().getOps<train::StateOp>())
@@ -192,8 +192,7 @@ json configOf(const pipelines::AdapterOptions &options, ModuleOp module) {
       if (isOfExperts(state, base)) {
         const StringRef name = base.getOnnxName().value_or(base.getSymName());
         const auto encoding = tune::encodingOf(base);
-        parameters.insert(encoding && tune::isInFile(encoding.getFormat()) ? adapters::modulePath(name)
-                                                                           : name.str());
+        parameters.insert(encoding && encoding.isInFile() ? adapters::modulePath(name) : name.str());
         continue;
       }
       targets.insert(adapter.getPath().str());

@@ -31,7 +31,7 @@ PackedWeights packedWeights(ModuleOp module) {
   PackedWeights weights;
   for (auto state : module.getOps<train::StateOp>())
     if (const auto encoding = tune::encodingOf(state);
-        encoding && tune::isInFile(encoding.getFormat()) && encoding.getPart() == tune::Part::Codes) {
+        encoding && encoding.isInFile() && encoding.getPart() == tune::Part::Codes) {
       Packed &weight = weights[nameOf(state)];
       weight.symbol = state.getSymName().str();
       weight.shape = cast<RankedTensorType>(encoding.getWhole()).getShape().vec();
@@ -63,6 +63,9 @@ public:
         product(node, form);
       else if (node.opType == "QMoE")
         experts(node, form);
+    for (const model::Node &node : loaded.graph.nodes)
+      if (node.place && node.is("MatMulBnb4", "com.microsoft"))
+        product(node, form);
     if (form == PackedForm::Beside)
       return removeUnread();
     for (const model::Node &node : loaded.graph.nodes)

@@ -37,7 +37,7 @@ const model::Tensor *findInitializer(const model::Model &model, const std::strin
 
 bool isInFile(train::StateOp state) {
   const auto encoding = tune::encodingOf(state);
-  return encoding && tune::isInFile(encoding.getFormat());
+  return encoding && encoding.isInFile();
 }
 
 /// Frozen weights that adapters, or few bits, have changed; not those whose codes the file has, which

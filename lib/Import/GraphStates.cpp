@@ -72,6 +72,19 @@ static tune::Part partOf(model::FewBits::Part part) {
                                                 : tune::Part::ZeroPoints;
 }
 
+static tune::EncodingAttr encodingOf(MLIRContext &context, const model::FewBits &bits) {
+  using Table = model::FewBits::Table;
+  Builder b(&context);
+  const bool isOfTable = bits.table != Table::None;
+  const tune::Format format = bits.table == Table::NF4   ? tune::Format::NF4
+                              : bits.table == Table::FP4 ? tune::Format::FP4
+                                                         : packedFormat(bits.type);
+  return tune::EncodingAttr::get(&context, format, partOf(bits.part),
+                                 RankedTensorType::get(bits.whole, b.getF32Type()), b.getBoolAttr(false),
+                                 isOfTable ? IntegerAttr() : b.getI64IntegerAttr(bits.zero),
+                                 isOfTable ? b.getI64IntegerAttr(bits.block) : IntegerAttr());
+}
+
 std::optional<ImportedValue> GraphImporter::importPacked(const model::Tensor &tensor, Location loc) {
   using Part = model::FewBits::Part;
   const bool isOther = tensor.fewBits && tensor.fewBits->part == Part::Other;
@@ -91,12 +104,8 @@ std::optional<ImportedValue> GraphImporter::importPacked(const model::Tensor &te
   }
   ImportedValue value{importState(bytes, train::Role::Frozen)};
   if (tensor.fewBits) {
-    auto whole = RankedTensorType::get(tensor.fewBits->whole, builder.getF32Type());
-    auto encoding = tune::EncodingAttr::get(&context, packedFormat(tensor.fewBits->type),
-                                            partOf(tensor.fewBits->part), whole, builder.getBoolAttr(false),
-                                            builder.getI64IntegerAttr(tensor.fewBits->zero));
     auto state = cast<train::StateOp>(states.lookup(arguments.back().binding.getName()));
-    state->setAttr(tune::encodingName, encoding);
+    state->setAttr(tune::encodingName, encodingOf(context, *tensor.fewBits));
     if (tensor.fewBits->part != Part::Codes)
       state.setOfAttr(FlatSymbolRefAttr::get(&context, tensor.fewBits->codes));
     value.packed = value.tensor;

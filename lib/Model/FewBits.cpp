@@ -2,13 +2,13 @@
 #include "lib/Model/NarrowTypes.h"
 #include "lib/Model/Specialize.h"
 #include <algorithm>
-#include <array>
 
 namespace kedge::model {
 namespace {
 
 /// Smaller ones are better seen by whoever folds constants.
 constexpr int64_t kLeast = 1024;
+constexpr int64_t kMost = int64_t(1) << 48; ///< elements of a matrix that a file can have
 
 struct Marking {
   Model &model;
@@ -21,13 +21,46 @@ struct Marking {
       if (node.is("DequantizeLinear"))
         mark(node);
       else if (node.is("MatMulBnb4", "com.microsoft"))
-        markOther(node);
+        markTable(node);
   }
 
-  void markOther(const Node &node) {
-    for (size_t k : {1, 2})
-      if (Tensor *part = tensor(node, k); part && part->storage != Tensor::Storage::Encoded)
-        part->fewBits = FewBits{FewBits::Part::Other, node.input(1), ElementType::UInt8, {}};
+  /// Codes of bitsandbytes: [N, K] flattened, two in a byte.
+  void markTable(const Node &node) {
+    Tensor *codes = tensor(node, 1), *scales = tensor(node, 2);
+    FewBits mark{FewBits::Part::Other, node.input(1), ElementType::UInt8, {}};
+    if (!isTable(node, codes, scales))
+      return markAll({codes, scales}, {mark, mark});
+    mark.whole = {node.attrInt("N", 0), node.attrInt("K", 0)};
+    mark.table = node.attrInt("quant_type", 1) == 0 ? FewBits::Table::FP4 : FewBits::Table::NF4;
+    mark.block = node.attrInt("block_size", 0);
+    FewBits ofScales = mark;
+    mark.part = FewBits::Part::Codes;
+    ofScales.part = FewBits::Part::Scales;
+    markAll({codes, scales}, {mark, ofScales});
+  }
+
+  static bool isTable(const Node &node, const Tensor *codes, const Tensor *scales) {
+    const int64_t n = node.attrInt("N", 0), k = node.attrInt("K", 0), block = node.attrInt("block_size", 0);
+    if (!codes || !scales || n < 1 || k < 1 || n > kMost / k || block < 1)
+      return false;
+    return codes->dtype == ElementType::UInt8 && codes->numElements() == (n * k + 1) / 2 &&
+           codes->storage != Tensor::Storage::Encoded && isFloat(scales->dtype) &&
+           scales->dtype != ElementType::Double && scales->numElements() == (n * k + block - 1) / block;
+  }
+
+  /// All of them or, where one is a part of another matrix, none: it has no name of its own.
+  static void markAll(const std::vector<Tensor *> &parts, const std::vector<FewBits> &marks) {
+    size_t fresh = 0, same = 0;
+    for (size_t k = 0; k < parts.size(); ++k) {
+      const bool isFree = !parts[k] || parts[k]->storage == Tensor::Storage::Encoded;
+      fresh += isFree || !parts[k]->fewBits;
+      same += isFree || parts[k]->fewBits == marks[k];
+    }
+    if (fresh != parts.size() && same != parts.size())
+      return;
+    for (size_t k = 0; k < parts.size(); ++k)
+      if (parts[k] && parts[k]->storage != Tensor::Storage::Encoded)
+        parts[k]->fewBits = marks[k];
   }
 
   Tensor *tensor(const Node &node, size_t k) const {
@@ -67,14 +100,9 @@ struct Marking {
     blocks[axis] /= block;
     if (scales->dims != blocks)
       return;
-    const FewBits::Part kinds[] = {FewBits::Part::Codes, FewBits::Part::Scales, FewBits::Part::ZeroPoints};
-    const std::array<Tensor *, 3> parts = {codes, scales, points};
-    for (size_t k = 0; k < parts.size(); ++k) // a part of two matrices has no name of its own
-      if (parts[k] && parts[k]->fewBits && *parts[k]->fewBits != markOf(kinds[k], *codes, node))
-        return;
-    for (size_t k = 0; k < parts.size(); ++k)
-      if (parts[k])
-        parts[k]->fewBits = markOf(kinds[k], *codes, node);
+    using Part = FewBits::Part;
+    markAll({codes, scales, points}, {markOf(Part::Codes, *codes, node), markOf(Part::Scales, *codes, node),
+                                      markOf(Part::ZeroPoints, *codes, node)});
   }
 
   static FewBits markOf(FewBits::Part part, const Tensor &codes, const Node &node) {

@@ -63,14 +63,16 @@ struct Bytes {
   std::shared_ptr<const void> keepAlive;
 };
 
-/// Which part a tensor is of a matrix in few bits, that DequantizeLinear reads in blocks; Other: of one that
-/// another operator reads.
+/// Which part a tensor is of a matrix in few bits, that DequantizeLinear or MatMulBnb4 reads in blocks;
+/// Other: of one that is not known.
 struct FewBits {
   enum class Part { Codes, Scales, ZeroPoints, Other } part = Part::Codes;
   std::string codes;                         ///< name of the tensor with the codes
   ElementType type = ElementType::Undefined; ///< theirs
   std::vector<int64_t> whole;                ///< shape of the matrix
   int64_t zero = 0;                          ///< the zero point of all blocks, where none is given
+  enum class Table : uint8_t { None, FP4, NF4 } table = Table::None; ///< that codes of bitsandbytes index
+  int64_t block = 0; ///< of such codes: elements of the flattened matrix that share a scale
   bool operator==(const FewBits &) const = default;
 };
 

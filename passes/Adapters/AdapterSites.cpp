@@ -52,7 +52,7 @@ bool areExperts(onnx::ReshapeOp reshape) {
 /// The values of codes that the model's file has; the argument itself else.
 Value valuesOf(BlockArgument argument) {
   for (OpOperand &use : argument.getUses())
-    if (isa<train::DequantizeBlocksOp>(use.getOwner()) && use.getOperandNumber() == 0) {
+    if (isa<train::DequantizeBlocksOp, train::DequantizeOp>(use.getOwner()) && use.getOperandNumber() == 0) {
       Value values = use.getOwner()->getResult(0);
       if (auto rounded = onlyReader<onnx::CastOp>(values))
         values = rounded.getResult();
@@ -68,7 +68,7 @@ StringRef AdaptedWeight::name() { return state.getOnnxName().value_or(state.getS
 
 std::string AdaptedWeight::weightName() {
   const auto encoding = tune::encodingOf(state);
-  if (!encoding || !tune::isInFile(encoding.getFormat()))
+  if (!encoding || !encoding.isInFile())
     return name().str();
   return cast<RankedTensorType>(value.getType()).getRank() == 3 ? path() : path() + ".weight";
 }
@@ -76,7 +76,7 @@ std::string AdaptedWeight::weightName() {
 std::string AdaptedWeight::path() { return modulePath(name()); }
 
 std::string modulePath(StringRef name) {
-  for (StringRef bits : {"_Q2", "_Q4", "_Q8"}) // of onnxruntime's quantiser
+  for (StringRef bits : {"_Q2", "_Q4", "_Q8", "_Bnb4"}) // of onnxruntime's quantisers
     name.consume_back(bits);
   name.consume_back("_DQ");
   name.consume_back(".qweight"); // of onnxruntime-genai
@@ -112,8 +112,7 @@ SmallVector<AdaptedWeight> weightsOf(func::FuncOp model) {
     const auto encoding = tune::encodingOf(state);
     if (encoding && encoding.getPart() != tune::Part::Codes)
       continue;
-    AdaptedWeight weight{
-        state, encoding && tune::isInFile(encoding.getFormat()) ? valuesOf(argument) : Value(argument), {}};
+    AdaptedWeight weight{state, encoding && encoding.isInFile() ? valuesOf(argument) : Value(argument), {}};
     collect(weight.value, /*flipped=*/false, weight);
     weights.push_back(std::move(weight));
   }

@@ -40,7 +40,7 @@ Value addParameter(func::FuncOp model, tune::AdapterAttr mark, const std::string
 
 LogicalResult checkTrainsNot(ModuleOp module, AdaptedWeight &weight, StringRef option) {
   const auto encoding = tune::encodingOf(weight.state);
-  if (encoding && tune::isInFile(encoding.getFormat()))
+  if (encoding && encoding.isInFile())
     return module.emitError()
            << option << ": '" << weight.name()
            << "' is in few bits in the file, which is not available yet with this; use --lora";

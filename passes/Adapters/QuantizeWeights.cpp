@@ -118,7 +118,8 @@ struct QuantizeWeights : impl::QuantizeWeightsBase<QuantizeWeights> {
 
   tune::EncodingAttr encoding(Format format, EncodedPart part) {
     return tune::EncodingAttr::get(&getContext(), format, part, wholeType,
-                                   BoolAttr::get(&getContext(), doubled(format)), IntegerAttr());
+                                   BoolAttr::get(&getContext(), doubled(format)), IntegerAttr(),
+                                   IntegerAttr());
   }
 
   bool doubled(Format format) const { return doubleQuantize && format != Format::Int8; }

@@ -52,7 +52,7 @@ std::optional<QuantizedOperand> readQuantizedOperand(const LibraryCall &call) {
   operand.block = found->value("block", int64_t(1));
   operand.axis = found->value("axis", 0);
   operand.scales = call.inputs.size() - 1;
-  if (isInFile(operand.format)) {
+  if (isOfOnnx(operand.format)) {
     readBlocked(call, *found, operand);
     return operand;
   }

@@ -12,7 +12,7 @@ namespace kedge::rt {
 enum class QuantizedFormat : uint8_t { NF4, FP4, Int8, UInt2, UInt4, UInt8, Int4 };
 enum class EncodedPart : uint8_t { Codes, Absmax, AbsmaxCodes, NestedAbsmax, Offset, ZeroPoints };
 
-constexpr bool isInFile(QuantizedFormat format) { return format >= QuantizedFormat::UInt2; }
+constexpr bool isOfOnnx(QuantizedFormat format) { return format >= QuantizedFormat::UInt2; }
 /// Of a code of a format that is in files.
 constexpr int bitsOf(QuantizedFormat format) {
   return format == QuantizedFormat::UInt2 ? 2 : format == QuantizedFormat::UInt8 ? 8 : 4;
@@ -28,8 +28,12 @@ struct Encoding {
   EncodedPart part = EncodedPart::Codes;
   bool doubled = false;       ///< absmaxes are in 8 bits, too (double quantisation)
   std::vector<int64_t> whole; ///< shape of the weight
-  int axis = 0; ///< int8: each slice along this axis has a scale; in files: along which axis blocks lie
-  int zero = 0; ///< in files: the zero point of all blocks, where there are none
+  int axis = 0;      ///< int8: each slice along this axis has a scale; in files: along which axis blocks lie
+  int zero = 0;      ///< in files: the zero point of all blocks, where there are none
+  int64_t block = 0; ///< of nf4 and fp4 in files: elements that share an absmax
+
+  /// Whether the model's file has the codes as they are here.
+  bool isInFile() const { return block != 0 || isOfOnnx(format); }
 };
 
 /// The code of element `at` of packed ones, the first of a byte in its lowest bits.

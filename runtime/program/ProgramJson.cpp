@@ -100,7 +100,8 @@ Encoding encodingOf(const json &value) {
           value.at(key::isDouble),
           value.at(key::shape),
           value.at(key::axis),
-          value.value(key::zero, 0)};
+          value.value(key::zero, 0),
+          value.value(key::block, int64_t(0))};
 }
 
 AdapterFactor adapterOf(const json &value) {

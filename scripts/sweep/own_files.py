@@ -2,7 +2,7 @@
 """Small files of our own over the operators, by several makers and opsets, beside onnxruntime: own_files.py OUT [NAME...] [--table FILE.md].
 
 Each file is one operator after a product with a weight, in evaluation mode. Right is: the first loss is onnxruntime's (2e-5), and the weight's gradient has the projection on a
-direction that differences of onnxruntime's loss have (1% of its norm). Makers: onnx.helper at opsets 7 to 27, spox at 17 to 27, onnxscript at 15 to 23. A
+direction that differences of onnxruntime's loss have (1% of its norm). Makers: onnx.helper at opsets 7 to 28, spox at 17 to 27, onnxscript at 15 to 23. A
 row for each goes to OUT/own.json as it is made. Needs kedge in PATH, numpy, onnx, onnxruntime, spox, onnxscript.
 """
 import argparse
@@ -40,6 +40,8 @@ def cases():
         for _ in range(2):
             opset = next(opsets)
             made[f"helper-{op}-{opset}"] = ("helper", opset, op)
+    for op in ("Relu", "Gelu", "Softmax", "Celu"):
+        made[f"helper-{op}-28"] = ("helper", 28, op)
     for name in STRUCTURED:
         for opset in STRUCTURED[name][0]:
             made[f"helper-{name}-{opset}"] = ("structured", opset, name)
@@ -198,16 +200,42 @@ def attention(m, x):
     return m.node("Attention", [rows, rows, m.node("Neg", [rows])], q_num_heads=3, kv_num_heads=3, is_causal=1)
 
 
+def space(m, x):
+    return m.node("SpaceToDepth", [m.reshape(x, 4, 1, 6, 2)], blocksize=2)
+
+
+def swiglu(m, x):
+    return m.node("SwiGLU", [x, m.node("Mul", [x, m.random("linear.weight", 1, C)])], alpha=1.2)
+
+
+def compressed(m, x):
+    return m.node("Compress", [x, m.const("kept", np.arange(C) % 3 != 1)], axis=1)
+
+
+def reversed_rows(m, x):
+    return m.node("Mul", [m.node("ReverseSequence", [x, m.const("lengths", np.array([12, 1, 5, 7]))], batch_axis=0, time_axis=1), x])
+
+
+def modulo(m, x):
+    return m.node("Mod", [m.node("Sin", [x]), m.const("divisor", np.float32(2))], fmod=1)
+
+
+def log_sum(m, x):
+    return m.axes("ReduceLogSum", m.node("Add", [m.node("Mul", [x, x]), m.const("one", np.float32(1))]), [1], 18, keepdims=1)
+
+
 STRUCTURED = {
     "Split": ((7, 11, 13, 18), split), "Slice": ((7, 10, 13), slices), "Clip": ((7, 11, 13), clip), "Pad": ((7, 11, 19), pad), "Dropout": ((7, 10, 12), dropout),
     "Resize": ((9, 10, 11, 13, 19), resize), "LSTM": ((7, 14, 22), lstm), "GRU": ((7, 14), gru), "Conv": ((7, 11, 22), convolution), "ConvTranspose": ((8, 11, 22), transposed),
     "AveragePool": ((7, 10, 19), pooled("AveragePool", kernel_shape=[2, 2], pads=[1, 0, 0, 1])), "MaxPool": ((8, 12), pooled("MaxPool", kernel_shape=[2, 2], strides=[1, 2])),
     "GlobalAveragePool": ((7, 22), pooled("GlobalAveragePool")), "LpPool": ((11, 18), pooled("LpPool", kernel_shape=[2, 2], p=2)), "InstanceNormalization": ((7, 22), normalised),
     "Add": ((7, 14), binary("Add")), "Sub": ((8, 13), binary("Sub")), "Mul": ((9, 14), binary("Mul")), "Div": ((10, 14), binary("Div")), "Max": ((8, 13), binary("Max")),
-    "Min": ((8, 12), binary("Min")), "Pow": ((7, 12, 15), power), "PRelu": ((9, 16), binary("PRelu")), "Gather": ((7, 11, 13), gather), "Where": ((9, 16), where), "Einsum": ((12,), einsum),
-    "LayerNormalization": ((17, 21), layer_norm), "TopK": ((10, 11), top_k), "DepthToSpace": ((7, 13), depth), "ScatterElements": ((11, 18), scattered),
-    "Squeeze": ((7, 13, 21), squeezed), "Attention": ((23, 24), attention),
+    "Min": ((8, 12), binary("Min")), "Pow": ((7, 12, 15), power), "PRelu": ((9, 16), binary("PRelu")), "Gather": ((7, 11, 13), gather), "Where": ((9, 16), where), "Einsum": ((12, 28), einsum),
+    "LayerNormalization": ((17, 21), layer_norm), "TopK": ((10, 11), top_k), "DepthToSpace": ((7, 13, 28), depth), "SpaceToDepth": ((7, 13, 28), space), "ScatterElements": ((11, 18), scattered),
+    "Squeeze": ((7, 13, 21), squeezed), "Attention": ((23, 24, 28), attention), "SwiGLU": ((28,), swiglu),
+    "Compress": ((9, 11, 28), compressed), "ReverseSequence": ((10, 28), reversed_rows), "Mod": ((10, 13, 28), modulo), "ReduceLogSum": ((11, 18, 28), log_sum),
     **{op: ((7, 11, since), reduce(op, since)) for op, since in (("ReduceSum", 13), ("ReduceMean", 18), ("ReduceMax", 18), ("ReduceL2", 18), ("ReduceLogSumExp", 18), ("ReduceProd", 18))}}
+STRUCTURED["ReduceLogSumExp"] = ((7, 11, 18, 28), STRUCTURED["ReduceLogSumExp"][1])
 
 SPOX = {
     "gelu": lambda op, x, c: op.mul(x, op.sigmoid(op.mul(x, c(np.float32(1.702))))), "softmax": lambda op, x, c: op.softmax(x, axis=1),

@@ -43,7 +43,7 @@ EXAMPLES = {
     "train.weight": [('<""[0, +0]>', "file"), (f"<{ODD}[8, +16]>", "")],
     "tune.adapter": [('<A of @w scale 0.000000e+00 : f64 transposed false path "">', "path from bias rows"),
                      (f"<B of @w scale 2.000000e+00 : f64 transposed true path {ODD} from olora bias @b rows[3, 1]>", "")],
-    "tune.encoding": [("<nf4 codes of tensor<f32> double true>", ""), ("<nf4 codes of tensor<0xf32> double false>", "")],
+    "tune.encoding": [("<nf4 codes of tensor<f32> double true>", ""), ("<nf4 codes of tensor<0xf32> double false>", ""), ("<fp4 absmax of tensor<2x4xf32> double false block 4 : i64>", "")],
     "tune.fake_quantized": [("<int4 input uint8>", "axis block min max learned sums out_min out_max"),
                             ("<int8 axis 1 : i64 block 8 : i64 range @a @b learned @c sums unit output @d @e input int8>", "")],
     "tune.folded_norm": [("<scale @a bias @b mean @c variance @d epsilon 1.000000e-05 : f32>", "product_bias"),

@@ -120,7 +120,7 @@ private:
     for (auto part : state->getParentOfType<ModuleOp>().getOps<train::StateOp>())
       if (auto other = tune::encodingOf(part); !other || part.getOf() != codes)
         continue;
-      else if (tune::isInFile(encoding.getFormat()) && other.getPart() == tune::Part::Absmax)
+      else if (tune::isOfOnnx(encoding.getFormat()) && other.getPart() == tune::Part::Absmax)
         axis = part.wholeType().getShape()[0] == whole[0] ? 1 : 0;
       else if (encoding.getFormat() == tune::Format::Int8)
         for (auto [dim, size] : llvm::enumerate(part.wholeType().getShape()))
@@ -130,6 +130,7 @@ private:
             {key::part, tune::stringifyPart(encoding.getPart()).str()},
             {key::isDouble, encoding.getDoubled().getValue()},
             {key::zero, encoding.getZero() ? encoding.getZero().getInt() : 0},
+            {key::block, encoding.getBlock() ? encoding.getBlock().getInt() : 0},
             {key::shape, cast<RankedTensorType>(encoding.getWhole()).getShape().vec()},
             {key::axis, axis}};
   }
@@ -152,7 +153,7 @@ private:
   /// Without its master a parameter, and what is frozen, is of 16 bits, and in the model's file f32 as ever.
   static std::string typeInFile(train::StateOp state, train::WeightAttr weight) {
     auto encoding = tune::encodingOf(state);
-    if (encoding && tune::isInFile(encoding.getFormat()))
+    if (encoding && encoding.isInFile())
       return tensorDescription(state.wholeType())[key::dtype];
     auto whole = cast<RankedTensorType>(encoding ? encoding.getWhole() : Type(state.wholeType()));
     if (auto resized = tune::resizedOf(state))

@@ -199,7 +199,9 @@ void importMatMulBnb4(NodeContext &node) {
     node.unsupported("transB of 0 is not supported");
   auto flat = [&](Value x) { return reshape(b, node.loc, x, {elementCount(shapeOf(x))}); };
   auto whole = RankedTensorType::get({node.node.attrInt("N"), node.node.attrInt("K")}, b.getF32Type());
-  Value codes = flat(node.require(1)), absmax = castTo(node, flat(node.require(2)), b.getF32Type());
+  const Value packed = node.imported(1).packed;
+  Value codes = packed && node.imported(2).packed ? packed : flat(node.require(1)),
+        absmax = castTo(node, flat(node.require(2)), b.getF32Type());
   const int64_t elements = whole.getNumElements();
   if (block < 2 || block % 2 != 0 || !elementOf(codes).isUnsignedInteger(8) ||
       shapeOf(codes)[0] != (elements + 1) / 2 || shapeOf(absmax)[0] != (elements + block - 1) / block)

@@ -30,7 +30,7 @@ struct QuantizedMatrix {
 
   /// Unpacks `count` values of stored row `row`, from `column` on.
   void unpack(int64_t row, int64_t column, int64_t count, float *to) const {
-    if (isInFile(operand.format))
+    if (isOfOnnx(operand.format))
       return blocked().unpack(row, column, count, to);
     const int64_t first = row * operand.whole.shape[1] + column;
     if (operand.format == QuantizedFormat::Int8)

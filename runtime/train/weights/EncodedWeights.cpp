@@ -221,7 +221,7 @@ std::vector<float> decodedBlocks(const Program &program, const State &codes,
 
 std::vector<float> decodedWeight(const Program &program, const State &codes,
                                  const std::function<const char *(const State &)> &fetch) {
-  if (isInFile(codes.encoding->format))
+  if (isOfOnnx(codes.encoding->format))
     return decodedBlocks(program, codes, fetch);
   std::vector<float> absmax, nested, offset;
   std::vector<uint8_t> absmaxCodes;
@@ -244,6 +244,7 @@ std::vector<float> decodedWeight(const Program &program, const State &codes,
     absmax.push_back(dynamicMap(true)[absmaxCodes[k]] * nested[k / kNestedBlock] + offset[0]);
   const int64_t elements = TensorDesc{DType::F32, encoding.whole}.elements();
   std::vector<float> values(static_cast<size_t>(elements));
+  const int64_t block = encoding.block != 0 ? encoding.block : kQuantizedBlock;
   const char *bytes = fetch(codes);
   if (encoding.format == QuantizedFormat::Int8) {
     const Rows rows = rowsOf(encoding);
@@ -255,7 +256,7 @@ std::vector<float> decodedWeight(const Program &program, const State &codes,
   for (int64_t k = 0; k < elements; ++k) {
     const auto byte = static_cast<uint8_t>(bytes[k / 2]);
     const float value = fourBitTable(encoding.format)[k % 2 == 0 ? byte >> 4 : byte & 15];
-    values[static_cast<size_t>(k)] = value * absmax[static_cast<size_t>(k / kQuantizedBlock)];
+    values[static_cast<size_t>(k)] = value * absmax[static_cast<size_t>(k / block)];
   }
   return values;
 }

@@ -17,7 +17,7 @@ void GivenWeights::match(const std::vector<const State *> &states) {
   std::vector<const State *> wanted;
   std::deque<State> encoded;
   for (const State *state : states)
-    if (isModelTensor(*state) && !(state->encoding && isInFile(state->encoding->format)) &&
+    if (isModelTensor(*state) && !(state->encoding && state->encoding->isInFile()) &&
         !init.specFor(state->onnxName) && (!state->adapter || file.find(state->onnxName)))
       wanted.push_back(state->encoding ? &encoded.emplace_back(wholeOfEncoded(program, *state)) : state);
   matched = matchWeights(path, file, wanted, partial);

@@ -51,7 +51,7 @@ public:
   }
 
   void loadInto(const State &state, char *destination) {
-    if (state.encoding && isInFile(state.encoding->format))
+    if (state.encoding && state.encoding->isInFile())
       return values.fill(state, destination), void();
     if (state.encoding)
       return loadEncoded(state, destination);

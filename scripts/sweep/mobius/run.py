@@ -176,6 +176,15 @@ def machine():
     return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "a processor without a name")
 
 
+def build():
+    return subprocess.run(["kedge", "--version"], capture_output=True, text=True).stdout.strip()
+
+
+def made_on(rows):
+    builds = {row.get("build") for row in rows.values()}
+    return f"The last rows were made on {machine()}, {datetime.date.today()}; " + ("all rows are of one build." if len(builds) == 1 else "rows are not all of one build.")
+
+
 def table(rows, made):
     """Of each architecture and provider, its parts' verdicts; then the reasons; then what mobius itself did not build."""
     built = {pathlib.Path(file).stem for entry in made.values() for file in entry.get("files", [])}
@@ -187,7 +196,7 @@ def table(rows, made):
     counts = {}
     for row in rows.values():
         counts[row["verdict"]] = counts.get(row["verdict"], 0) + 1
-    lines = [*PAGE.splitlines(), "", f"The last rows were made on {machine()}, {datetime.date.today()}; rows are not all of one build.", "", "| verdict | files |", "|---|---|"]
+    lines = [*PAGE.splitlines(), "", made_on(rows), "", "| verdict | files |", "|---|---|"]
     lines += [f"| {verdict} | {count} |" for verdict, count in sorted(counts.items(), key=lambda entry: -entry[1])]
     lines += ["", "| architecture | part | default | cpu | first loss, and after two steps |", "|---|---|---|---|---|"]
     for architecture, parts in named.items():
@@ -219,7 +228,7 @@ def main():
     args.out.mkdir(parents=True, exist_ok=True)
     kept = args.out / "rows.json"
     rows = json.loads(kept.read_text()) if kept.exists() else {}
-    same = {}
+    same, by = {}, build()
     for path in sorted(args.files.glob("*.onnx"), key=lambda path: path.name.replace("-default-", "-0-")):
         if args.names and not any(path.stem.startswith(name + "-") or path.stem == name for name in args.names):
             continue
@@ -233,7 +242,7 @@ def main():
             verdict, facts = "refused", {"why": str(refused)}
         except Exception as error:  # a row of its own
             verdict, facts = "failed", {"why": f"{type(error).__name__}: {error}"[:260]}
-        rows[path.stem] = {**facts, "verdict": verdict}
+        rows[path.stem] = {**facts, "verdict": verdict, "build": by}
         print(f"{path.stem}: {verdict} {facts.get('why', '')} {facts.get('losses', '')} {facts.get('onnxruntime', '')}", flush=True)
         kept.write_text(json.dumps(rows, indent=1, sort_keys=True) + "\n")
     if args.table:

@@ -43,7 +43,8 @@ BY_NAME = {name: EXPERTS for name in EXPERT_NAMES}
 BY_NAME.update({name: {**EXPERTS, **LINEAR, "partial_rotary_factor": 1.0, "layer_types": ["linear_attention", "full_attention"], "attn_qk_norm": True}
                 for name in ("qwen3_5_moe", "qwen3_5_moe_vl", "qwen3_next")})
 BY_NAME.update({name: {**LINEAR, "partial_rotary_factor": 0.25, "layer_types": ["linear_attention", "full_attention"]}
-                for name in ("qwen3_5", "qwen3_5_vl", "qwen3_5_text")})
+                for name in ("qwen3_5", "qwen3_5_vl")})
+BY_NAME["qwen3_5_text"] = {**LINEAR, "partial_rotary_factor": 1.0, "layer_types": ["linear_attention", "full_attention"]}  # GroupQueryAttention turns 16 numbers at least
 # Partial angles of heads of 16: onnxruntime's GroupQueryAttention takes multiples of 8.
 BY_NAME.update({name: dict(num_key_value_heads=4) for name in ("codegen", "gpt_neox", "gpt_neox_japanese", "gptj", "mpt", "persimmon", "doge")})
 BY_NAME.update({name: LOCAL for name in ("gemma3", "gemma3_text")})

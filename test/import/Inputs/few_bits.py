@@ -1,7 +1,7 @@
 """A decoder in the form of onnxruntime-genai, in four bits by onnxruntime's own quantiser, fine-tuned by adapters: few_bits.py OUT [--form NAME].
 
 Its first loss is that of onnxruntime's forward; the plan holds the packed bytes; both exports, run by onnxruntime, give the program's own outputs after three
-steps, and the one with adapters has the operators and the codes of the first file. Needs kedge in PATH, numpy, onnx and onnxruntime.
+steps, and the one with adapters has the operators and the codes of the first file. Gradients of the adapters are differences of onnxruntime's loss of that file. Needs kedge in PATH, numpy, onnx and onnxruntime.
 """
 import argparse
 import json
@@ -13,10 +13,11 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
-from onnxruntime.quantization import matmul_nbits_quantizer as quantizer
+from onnxruntime.quantization import matmul_bnb4_quantizer, matmul_nbits_quantizer as quantizer
 
 HIDDEN, HEADS, KEYS, SIZE, INNER, WORDS, ROWS, TOKENS, LAYERS = 64, 4, 2, 16, 96, 80, 2, 6, 2
-FORMS = {"symmetric": dict(is_symmetric=True), "points": dict(is_symmetric=False), "wide": dict(is_symmetric=False, bits=8), "qdq": dict(is_symmetric=True, qdq=True)}
+FORMS = {"symmetric": dict(is_symmetric=True), "points": dict(is_symmetric=False), "wide": dict(is_symmetric=False, bits=8), "qdq": dict(is_symmetric=True, qdq=True),
+         "nf4": dict(table=1, block=64), "fp4": dict(table=0, block=32)}
 
 
 class Graph:
@@ -88,6 +89,10 @@ def decoder():
 
 def quantised(model, form):
     of = FORMS[form]
+    if "table" in of:
+        made = matmul_bnb4_quantizer.MatMulBnb4Quantizer(model, of["table"], of["block"])
+        made.process()
+        return made.model.model
     config = quantizer.DefaultWeightOnlyQuantConfig(
         block_size=16, is_symmetric=of["is_symmetric"], bits=of.get("bits", 4), op_types_to_quantize=("MatMul",) if of.get("bits") or of.get("qdq") else ("MatMul", "Gather"),
         quant_format=quantizer.QuantFormat.QDQ if of.get("qdq") else quantizer.QuantFormat.QOperator)
@@ -105,7 +110,7 @@ def logits_of(path, ids):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]).run(["logits"], feeds(ids))[0]
+    return onnxruntime.InferenceSession(path if isinstance(path, bytes) else str(path), options, providers=["CPUExecutionProvider"]).run(["logits"], feeds(ids))[0]
 
 
 def loss_of(logits, labels):
@@ -126,13 +131,46 @@ def codes_of(path):
     names = set()
     model = onnx.load(path)
     for node in model.graph.node:
-        if node.op_type in ("MatMulNBits", "DequantizeLinear", "GatherBlockQuantized"):
-            names.update(node.input[1 if node.op_type == "MatMulNBits" else 0:][:1])
+        if node.op_type in ("MatMulNBits", "MatMulBnb4", "DequantizeLinear", "GatherBlockQuantized"):
+            names.update(node.input[1 if node.op_type.startswith("MatMul") else 0:][:1])
     return {t.name: t.raw_data or t.int32_data for t in model.graph.initializer if t.name in names}
 
 
 def relative(a, b):
     return float(np.abs(a - b).max() / np.abs(b).max())
+
+
+def gradients_in(path):
+    raw = path.read_bytes()
+    size = int.from_bytes(raw[:8], "little")
+    entries = {name: entry for name, entry in json.loads(raw[8:8 + size]).items() if name != "__metadata__"}
+    return {name: np.frombuffer(raw[8 + size + e["data_offsets"][0]:8 + size + e["data_offsets"][1]], "f4").reshape(e["shape"]) for name, e in entries.items()}
+
+
+def wrong_gradients(gradients, file, ids, labels, precision):
+    """Of adapters, beside differences of onnxruntime's loss of the file that has them as initializers."""
+    model, wrong, rng = onnx.load(file), [], np.random.default_rng(11)
+    tensors = {t.name: t for t in model.graph.initializer}
+    adapters = {name for name in tensors if ".lora_A" in name or ".lora_B" in name}
+    if set(gradients) != adapters or not adapters:
+        return [f"gradients of {sorted(gradients)}, the file has {sorted(adapters)}"]
+
+    def moved(name, direction):
+        value = numpy_helper.to_array(tensors[name])
+        kept = tensors[name].SerializeToString()
+        tensors[name].CopyFrom(numpy_helper.from_array((value + direction).astype("f4"), name))
+        loss = loss_of(logits_of(model.SerializeToString(), ids), labels)
+        tensors[name].ParseFromString(kept)
+        return loss
+
+    for name, gradient in gradients.items():
+        size = float(np.linalg.norm(gradient))
+        direction = rng.standard_normal(gradient.shape)
+        direction = direction / np.linalg.norm(direction) + gradient / size
+        difference, along = (moved(name, 2e-3 * direction) - moved(name, -2e-3 * direction)) / 4e-3, float((gradient * direction).sum())
+        if not abs(difference - along) < (1e-2 if precision == "fp32" else 5e-2) * size + 1e-4:
+            wrong.append(f"{name}: its gradient gives {along} along a direction, differences {difference}")
+    return wrong
 
 
 def check(out, form, precision):
@@ -162,7 +200,9 @@ def check(out, form, precision):
         if not (error := relative(logits_of(out / f"{name}.onnx", ids), own)) < bound:
             wrong.append(f"{name}.onnx differs from the program's outputs by {error:.2g} of the largest")
     command("kedge", "compile", *options[:7], "--adapter", out / "adapter", "--precision", precision, "-o", out / "again")
-    command(out / "again", "--steps", 0, "--eval-data", data[0], "--eval-data", data[1], "--predict", f"logits={out / 'again.npy'}")
+    command(out / "again", "--steps", 1, "--lr", 0, "--data", data[0], "--data", data[1], "--eval-data", data[0], "--eval-data", data[1], "--predict", f"logits={out / 'again.npy'}",
+            "--dump-gradients", out / "g", "--dump-step", 0)
+    wrong += wrong_gradients(gradients_in(out / "g"), out / "adapters.onnx", ids, labels, precision)
     if not (error := relative(np.load(out / "again.npy"), own)) < bound:
         wrong.append(f"the folder of adapters gives other outputs, by {error:.2g} of the largest")
     if relative(logits_of(file, ids), own) < 100 * bound and precision == "fp32":

@@ -16,13 +16,14 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from microsoft_cases import B, C, CASES, FORMS, RNG, T, Branch
 from microsoft_experts import CASES as EXPERTS
+from microsoft_more import CASES as MORE
 
 
 def build(names):
     nodes, plain, initializers, outputs, branches = [], [], [], [], []
     for name in names:
         c = Branch(name)
-        y = {**CASES, **EXPERTS}[name](c, "x")
+        y = {**CASES, **EXPERTS, **MORE}[name](c, "x")
         end = [helper.make_node("Identity", [y], [f"{name}_out"], name=f"{name}/out")]
         branches.append(c)
         nodes += c.nodes + end
@@ -79,8 +80,9 @@ def main():
     parser.add_argument("--precision", default="fp32")
     parser.add_argument("--forms", action="store_true", help="the forms that are tried by themselves")
     parser.add_argument("--experts", action="store_true", help="mixtures of experts (microsoft_experts.py)")
+    parser.add_argument("--more", action="store_true", help="operators that are mostly compared with their parts (microsoft_more.py)")
     args = parser.parse_args()
-    out, names = args.out, args.names or ([*EXPERTS] if args.experts else [name for name in CASES if (name in FORMS) == args.forms])
+    out, names = args.out, args.names or ([*EXPERTS] if args.experts else [*MORE] if args.more else [name for name in CASES if (name in FORMS) == args.forms])
     out.mkdir(parents=True, exist_ok=True)
     branches, nodes, reference, initializers, outputs = build(names)
     x = RNG.standard_normal((B, T, C)).astype("f4")

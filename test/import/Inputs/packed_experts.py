@@ -1,4 +1,4 @@
-"""Adapters of experts whose codes are in the file (QMoE): packed_experts.py OUT [--bits N] [--block N] [--all].
+"""Adapters of experts whose codes are in the file (QMoE): packed_experts.py OUT [--bits N] [--block N] [--inner N] [--all].
 
 Two layers of experts are fine-tuned by adapters of the second one's matrices (--all: of all). The first loss is that of onnxruntime's forward; both exports have MoE where an
 adapter changes experts, QMoE elsewhere, and give the program's own outputs in onnxruntime; so does a program that is compiled from the exported folder of adapters.
@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from few_bits import command, loss_of, relative
 import onnxruntime
 
-WIDTH, INNER, EXPERTS, CHOSEN, CLASSES, ROWS, TOKENS, BOUND = 32, 32, 5, 2, 11, 2, 6, 2e-5
+WIDTH, EXPERTS, CHOSEN, CLASSES, ROWS, TOKENS, BOUND = 32, 5, 2, 11, 2, 6, 2e-5
 
 
 def packed(codes, bits):
@@ -37,17 +37,17 @@ class Maker:
         self.nodes.append(helper.make_node(op, inputs, [f"/{name}"], name=name, **attributes))
         return f"/{name}"
 
-    def experts(self, layer, x, bits, block, own_weights):
-        path = f"layers.{layer}.moe"
+    def experts(self, layer, x, args):
+        path, bits, block, inner = f"layers.{layer}.moe", args.bits, args.block, args.inner
         flat = self.node("Reshape", f"{path}/flat", [x, self.const(f"{path}.shape", np.array([-1, WIDTH], "i8"))])
         scores = self.node("MatMul", f"{path}/router", [flat, self.const(f"{path}.router.weight", self.rng.standard_normal((WIDTH, EXPERTS)).astype("f4"))])
         inputs = [x, scores]
-        for name, rows, width in (("gate_up_proj", 2 * INNER, WIDTH), ("down_proj", WIDTH, INNER)):
+        for name, rows, width in (("gate_up_proj", 2 * inner, WIDTH), ("down_proj", WIDTH, inner)):
             blocks = [width // block] if block else []
             scales = self.rng.uniform(0.2, 0.6, (EXPERTS, rows, *blocks)) * 2.0 ** (1 - bits)
             inputs += [self.const(f"{path}.experts.{name}.qweight", packed(self.rng.integers(0, 2 ** bits, (EXPERTS, rows, width)), bits)),
                        self.const(f"{path}.experts.{name}.scales", scales.astype("f4")), self.const(f"{path}.experts.{name}.bias", 0.1 * self.rng.standard_normal((EXPERTS, rows)).astype("f4"))]
-        if own_weights:
+        if args.own_weights:
             inputs += [""] * 6 + [self.node("Sigmoid", f"{path}/shares", [scores])]
         sizes = {"block_size": block} if block else {}
         y = self.node("QMoE", f"{path}/experts", inputs, domain="com.microsoft", k=CHOSEN, expert_weight_bits=bits, activation_type="swiglu", swiglu_fusion=1, activation_alpha=1.702,
@@ -55,11 +55,11 @@ class Maker:
         return self.node("Add", f"{path}/sum", [x, y])
 
 
-def model_of(bits, block, own_weights):
+def model_of(args):
     m = Maker()
     x = m.node("MatMul", "embed", ["x", m.const("embed.weight", m.rng.standard_normal((7, WIDTH)).astype("f4"))])
     for layer in range(2):
-        x = m.experts(layer, x, bits, block, own_weights)
+        x = m.experts(layer, x, args)
     m.nodes.append(helper.make_node("MatMul", [x, m.const("head.weight", m.rng.standard_normal((WIDTH, CLASSES)).astype("f4") * 0.2)], ["logits"], name="head"))
     inputs, outputs = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [ROWS, TOKENS, size]) for name, size in (("x", 7), ("logits", CLASSES)))
     graph = helper.make_graph(m.nodes, "experts", [inputs], [outputs], m.weights)
@@ -74,7 +74,7 @@ def logits_of(path, x):
 
 def check(out, args):
     file = out / "model.onnx"
-    onnx.save(model_of(args.bits, args.block, args.own_weights), file)
+    onnx.save(model_of(args), file)
     rng = np.random.default_rng(3)
     x, labels = rng.standard_normal((ROWS, TOKENS, 7)).astype("f4"), rng.integers(0, CLASSES, (ROWS, TOKENS))
     np.save(out / "x.npy", x), np.save(out / "labels.npy", labels)
@@ -109,6 +109,7 @@ def main():
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--bits", type=int, default=4)
     parser.add_argument("--block", type=int, default=0)
+    parser.add_argument("--inner", type=int, default=32, help="width between the two matrices of an expert")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--own-weights", action="store_true", help="an input with weights of experts, which MoE has not")
     args = parser.parse_args()

@@ -42,8 +42,9 @@ inline FoldedNormAttr foldedNormOf(mlir::Operation *state) {
   return state->getAttrOfType<FoldedNormAttr>(foldedNormName);
 }
 
-/// Whether a model's file has codes of the format, as ONNX packs them.
-inline bool isInFile(Format format) { return format >= Format::UInt2; }
+/// Whether codes of the format are ONNX's, packed as ONNX packs them.
+inline bool isOfOnnx(Format format) { return format >= Format::UInt2; }
+inline bool EncodingAttr::isInFile() const { return getBlock() || isOfOnnx(getFormat()); }
 /// Of a code of such a format.
 inline int64_t bitsOf(Format format) { return format == Format::UInt2 ? 2 : format == Format::UInt8 ? 8 : 4; }
 

@@ -66,12 +66,17 @@ def Tune_EncodingAttr : AttrDef<Tune_Dialect, "Encoding"> {
   let description = [{
     The weight is of the type `whole`; its values, of which the state's `init` tells the place, are encoded as they are read.
     Formats of ONNX (uint2, uint4, uint8, int4) are codes in the file already, in blocks along one axis, each with a scale
-    (its absmax here) and maybe a zero point; where none has one, it is `zero`.
+    (its absmax here) and maybe a zero point; where none has one, it is `zero`. So are nf4 and fp4 with a `block`: codes
+    of the flattened weight in blocks of that many elements, as MatMulBnb4 of com.microsoft has them.
     `double`: the largest magnitudes of blocks are in 8 bits, too.
   }];
   let parameters = (ins EnumParameter<Tune_Format>:$format, EnumParameter<Tune_Part>:$part, "::mlir::Type":$whole,
-    "::mlir::BoolAttr":$doubled, OptionalParameter<"::mlir::IntegerAttr">:$zero);
-  let assemblyFormat = "`<` $format $part `of` $whole `double` $doubled (`zero` $zero^)? `>`";
+    "::mlir::BoolAttr":$doubled, OptionalParameter<"::mlir::IntegerAttr">:$zero, OptionalParameter<"::mlir::IntegerAttr">:$block);
+  let assemblyFormat = "`<` $format $part `of` $whole `double` $doubled (`zero` $zero^)? (`block` $block^)? `>`";
+  let extraClassDeclaration = [{
+    /// Whether the codes are in the model's file as they are here.
+    bool isInFile() const;
+  }];
 }
 
 def Tune_ResizedAttr : AttrDef<Tune_Dialect, "Resized"> {

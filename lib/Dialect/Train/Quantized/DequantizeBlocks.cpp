@@ -109,7 +109,7 @@ LogicalResult DequantizeBlocksOp::inferReturnTypes(MLIRContext *, std::optional<
                                                    Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto result = cast<RankedTensorType>(adaptor.getWhole());
   const tune::Format format = adaptor.getFormat();
-  if (!tune::isInFile(format))
+  if (!tune::isOfOnnx(format))
     return emitOptionalError(loc, tune::stringifyFormat(format), " is no format of ONNX");
   const int64_t bits = tune::bitsOf(format), axis = adaptor.getAxis();
   Value scales = adaptor.getScales(), points = adaptor.getZeroPoints();
