@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Training steps of networks of text, sound and tables next to PyTorch's, one after the other, round by round.
+"""Training steps of fourteen networks next to PyTorch's, one after the other, round by round.
 
-bench_networks.py [--models lstm,bigru,dcgan,wavenet,recommender] [--folder DIR] [--python python3] [--rounds 3 --steps 5]
+bench_networks.py [--models lstm,dcgan,...] [--folder DIR] [--python python3] [--rounds 3 --steps 5]
                   [--threads 2] [--modes eager,compile] [--kedge build/release/bin/kedge-bench] [--also OTHER/kedge-bench]
                   [--processor-time]
 
@@ -10,7 +10,7 @@ goes away). --python: an interpreter with torch, onnx and onnxscript. fp32, Adam
 contender is a process of its own: torch.compile stops compiling after eight graphs in a process. --also: a second build
 of ours, measured in the same rounds. A run of PyTorch that fails is named and left out. Prints per model the least and the
 median seconds of a step over all rounds, the growth of the resident set, ours as a share of the processor's peak (by the
-operators' definitions), and the least of PyTorch's divided by ours: above 1 we are faster.
+operators' definitions), and the least of PyTorch's divided by ours: above 1 we are faster. At the end a line per model.
 
 --processor-time, for a busy machine: one thread, and processor seconds a step, ours from the difference of a run with --steps
 and one with 1. Waiting for a processor does not count then; what several threads gain or lose does not show.
@@ -30,6 +30,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MAKER = ROOT / "scripts/make/make_networks.py"
 
 
+FOURTEEN = ("efficientnet", "unet", "densenet-121", "convnext-tiny", "mobilenet-v3", "mlp", "bert", "swin-tiny", "bigru", "vit-small",
+            "wavenet", "recommender", "dcgan", "lstm")
+
+
 def networks():
     sys.path.insert(0, str(MAKER.parent))
     import make_networks
@@ -45,7 +49,11 @@ def loss_of(network, result):
     if network.loss == "mse":
         labels = torch.randn(result().shape)
         return lambda: F.mse_loss(result(), labels)
-    labels = torch.randint(network.classes, result().shape[:-1])
+    shape = result().shape
+    if len(shape) == 4:  # the classes of each pixel
+        labels = torch.randint(network.classes, (shape[0], *shape[2:]))
+        return lambda: F.cross_entropy(result(), labels)
+    labels = torch.randint(network.classes, shape[:-1])
     return lambda: F.cross_entropy(result().flatten(0, -2), labels.flatten())
 
 
@@ -137,10 +145,12 @@ def measure(o, name, path):
 
 
 def table(name, results):
+    """Prints all contenders; returns the model's line among all models: {column: text}."""
     def best(mode):
         return min(r["best_seconds"] for r in results[mode])
 
     theirs = min((best(mode) for mode in results if not mode.startswith("kedge")), default=None)
+    line = {"model": name, "seconds": f"{best('kedge'):.4f}"}
     print(f"\n| {name} | least seconds | median | peak GB | share of peak | best of PyTorch / this |\n|---|---|---|---|---|---|")
     for mode, rounds in results.items():
         median = statistics.median(r["seconds"] for r in rounds)
@@ -148,12 +158,24 @@ def table(name, results):
         share = [r["flops"] / best(mode) / r["fp32_peak_flops_per_second"] for r in rounds if "flops" in r]
         ratio = f"{theirs / best(mode):.2f}" if theirs else ""
         print(f"| {mode} | {best(mode):.4f} | {median:.4f} | {peak:.2f} | {f'{min(share):.0%}' if share else ''} | {ratio} |")
+        if mode == "kedge":
+            line["share of peak"] = f"{min(share):.0%}"
+        else:
+            line[f"{mode} / kedge"] = f"{best(mode) / best('kedge'):.2f}"
     print(flush=True)
+    return line
+
+
+def summary(lines):
+    columns = list(dict.fromkeys(column for line in lines for column in line))
+    print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
+    for line in lines:
+        print("| " + " | ".join(line.get(column, "failed") for column in columns) + " |")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", default="lstm,bigru,dcgan,wavenet,recommender")
+    parser.add_argument("--models", default=",".join(FOURTEEN))
     parser.add_argument("--folder", type=pathlib.Path)
     parser.add_argument("--kedge", type=pathlib.Path, default=ROOT / "build/release/bin/kedge-bench")
     parser.add_argument("--also", type=pathlib.Path)
@@ -176,11 +198,13 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder = o.folder or pathlib.Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
+        lines = []
         for name in o.models.split(","):
             path = folder / f"{name}.onnx"
             if not path.exists():
                 subprocess.run([o.python, MAKER, name, path], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            table(name, measure(o, name, path))
+            lines.append(table(name, measure(o, name, path)))
+        summary(lines)
 
 
 if __name__ == "__main__":
