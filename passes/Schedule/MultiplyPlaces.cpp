@@ -80,8 +80,9 @@ struct MultiplyPlaces : impl::MultiplyPlacesBase<MultiplyPlaces> {
   static Value product(PlacedBuilder &builder, Operation *op, Value a, Value b, bool transA, bool transB,
                        ArrayRef<int64_t> shape) {
     const Location loc = op->getLoc();
-    const Value matrix = onnx::GemmOp::create(builder, loc, asMatrix(builder, loc, a), asMatrix(builder, loc, b),
-                                              Value(), transA, transB, APFloat(1.0f), APFloat(1.0f));
+    const Value left = asMatrix(builder, loc, a), right = asMatrix(builder, loc, b);
+    const Value matrix = onnx::GemmOp::create(builder, loc, left, right, Value(), transA, transB,
+                                              APFloat(1.0f), APFloat(1.0f));
     return onnx::ReshapeOp::create(builder, loc, matrix, shape);
   }
 

@@ -90,7 +90,8 @@ template <typename E> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int thr
 template <typename E>
 GemmPlan planGemmOfChain(int64_t m, int64_t n, int64_t k, int64_t chain, bool backwards, int threads) {
   const GemmTile<E> &tile = gemmTile<E>();
-  GemmPlan plan = planInBlocks(tile, m, n, k, evenBlock(k, tile.mostK / chain * chain, chain), threads, false);
+  GemmPlan plan =
+      planInBlocks(tile, m, n, k, evenBlock(k, tile.mostK / chain * chain, chain), threads, false);
   plan.chain = chain, plan.backwards = backwards;
   return plan;
 }

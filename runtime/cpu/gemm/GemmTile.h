@@ -58,8 +58,8 @@ template <typename E> struct GemmTileRow {
   int64_t roundedStride = 0;
 };
 
-/// The sum of a tile of a chain: k terms in parts of `chain`, at most 64, which divides k; `backwards`: from the
-/// last part to the first. `accumulate`: they are added to C, one after the other.
+/// The sum of a tile of a chain: k terms in parts of `chain`, at most 64, which divides k; `backwards`: from
+/// the last part to the first. `accumulate`: they are added to C, one after the other.
 struct GemmChain {
   int64_t k, chain;
   bool backwards, accumulate;
