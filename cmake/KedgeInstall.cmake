@@ -9,6 +9,8 @@ set(KEDGE_INSTALLED_TOOLS kedge kedge-opt kedge-translate kedge-bench)
 if(TARGET kedge-lsp-server)
   list(APPEND KEDGE_INSTALLED_TOOLS kedge-lsp-server)
 endif()
+# Not in the Debian package, which depends on LLVM's.
+install(FILES ${PROJECT_BINARY_DIR}/kedge-all/libkedge-compiler.so.0 OPTIONAL RENAME libkedge-tools.so DESTINATION lib COMPONENT tools)
 set_target_properties(${KEDGE_INSTALLED_TOOLS} kedge-compiler PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS ${KEDGE_INSTALLED_TOOLS} kedge-compiler RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
   LIBRARY DESTINATION lib NAMELINK_COMPONENT dev)

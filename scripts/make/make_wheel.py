@@ -60,11 +60,11 @@ def piece(name):
     return pathlib.Path(re.search(r"\S+/libm-[0-9.]+\.a", path.read_text())[0])
 
 
-def stripped(path, folder):
+def stripped(path, folder, what="--strip-debug"):
     """A program's debug information is of no use without its sources; archives keep the symbols that link."""
     copy = folder / path.name
     copy.write_bytes(path.read_bytes())
-    subprocess.run(["strip", "--strip-debug", str(copy)], check=True)
+    subprocess.run(["strip", what, str(copy)], check=True)
     return copy.read_bytes()
 
 
@@ -88,7 +88,7 @@ def contents(build):
         if path.suffix in (".py", ".typed") or path.name == "py.typed":
             yield f"{NAME}/{path.name}", path.read_bytes(), False
     yield f"{NAME}/bin/kedge", (build / "bin/kedge-all").read_bytes(), True
-    yield f"{NAME}/{LIBRARY}", (build / "kedge-all/libkedge-compiler.so.0").read_bytes(), True
+    yield f"{NAME}/{LIBRARY}", stripped(build / "kedge-all/libkedge-compiler.so.0", scratch, "--strip-all"), True
     for name in HEADERS:
         yield f"{NAME}/include/kedge/{name}", (ROOT / "include/kedge" / name).read_bytes(), False
     for name in ("KedgeConfig.cmake", "KedgeConfigVersion.cmake"):
@@ -98,7 +98,7 @@ def contents(build):
             yield f"{NAME}/lib/kedge/{name}", stripped(build / "runtime" / name, scratch), False
     for name in PIECES:
         yield f"{NAME}/lib/kedge/link/{name}", stripped(piece(name), scratch), False
-    for path in scratch.glob("*.[ao]"):
+    for path in [*scratch.glob("*.[ao]"), *scratch.glob("*.so.0")]:
         path.unlink()
 
 

@@ -1,4 +1,4 @@
 // kedge-bench: its process.
-#include "tools/Mains.h"
+#include "tools/Launch.h"
 
-int main(int argc, char **argv) { return kedge::tool::benchMain(argc, argv); }
+int main(int argc, char **argv) { return kedge::tool::launch("benchMain", argc, argv); }

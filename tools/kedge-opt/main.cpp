@@ -1,4 +1,4 @@
 // kedge-opt: its process.
-#include "tools/Mains.h"
+#include "tools/Launch.h"
 
-int main(int argc, char **argv) { return kedge::tool::optMain(argc, argv); }
+int main(int argc, char **argv) { return kedge::tool::launch("optMain", argc, argv); }

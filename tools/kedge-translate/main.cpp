@@ -1,4 +1,4 @@
 // kedge-translate: its process.
-#include "tools/Mains.h"
+#include "tools/Launch.h"
 
-int main(int argc, char **argv) { return kedge::tool::translateMain(argc, argv); }
+int main(int argc, char **argv) { return kedge::tool::launch("translateMain", argc, argv); }

@@ -1,4 +1,4 @@
 // kedge: its process.
-#include "tools/Mains.h"
+#include "tools/Launch.h"
 
-int main(int argc, char **argv) { return kedge::tool::kedgeMain(argc, argv); }
+int main(int argc, char **argv) { return kedge::tool::launch("kedgeMain", argc, argv); }
