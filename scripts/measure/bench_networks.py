@@ -13,7 +13,7 @@ median seconds of a step over all rounds, the growth of the resident set, ours a
 operators' definitions), and the least of PyTorch's divided by ours: above 1 we are faster. At the end a line per model.
 
 --processor-time, for a busy machine: one thread, and processor seconds a step, ours from the difference of a program with --steps
-and one with 1. Waiting for a processor does not count then; what several threads gain or lose does not show.
+and one with 1: their mean, where PyTorch's is the least, so many --steps are wanted. Waiting for a processor does not count then; what several threads gain or lose does not show.
 """
 import argparse
 import json
