@@ -212,6 +212,8 @@ void addSchedulePipeline(OpPassManager &manager, const TargetOptions &target) {
   } else {
     functions.addPass(schedule::createFuseGatherGradients());
     functions.addPass(schedule::createJoinProducts());
+    functions.addPass(schedule::createJoinSlices());
+    functions.addPass(schedule::createMultiplyPlaces());
   }
   functions.addPass(schedule::createDecompose({target.gpu ? TargetKind::Cuda : TargetKind::Cpu}));
   functions.addPass(levels::createMergeEqual());

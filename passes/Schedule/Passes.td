@@ -97,6 +97,63 @@ def JoinProducts : KedgePass<"kedge-join-products", "mlir::func::FuncOp"> {
   let dependentDialects = ["kedge::onnx::ONNXDialect", "kedge::train::TrainDialect"];
 }
 
+def JoinSlices : KedgePass<"kedge-join-slices", "mlir::func::FuncOp"> {
+  let summary = "Put the gradients of slices that make up a whole side by side";
+  let description = [{
+    For CPUs, on level 2. The gradient of a tensor that is read in slices is a sum of tensors of its size, each zero but for a slice. Where the slices
+    follow each other along one dim and leave nothing out, it is an onnx.Concat of their gradients: the gates of recurrent layers, which exporters
+    bring into ONNX's order, are such slices. Numbers are the same, but a zero may keep its sign.
+
+    Example:
+    ```mlir
+    func.func @f(%a: tensor<2x3xf32>, %b: tensor<1x3xf32>) -> tensor<3x3xf32> {
+      %0 = train.slice_grad %a {ends = array<i64: 3, 3>, shape = array<i64: 3, 3>, starts = array<i64: 1, 0>, steps = array<i64: 1, 1>} : (tensor<2x3xf32>) -> tensor<3x3xf32>
+      %1 = train.slice_grad %b {ends = array<i64: 1, 3>, shape = array<i64: 3, 3>, starts = array<i64: 0, 0>, steps = array<i64: 1, 1>} : (tensor<1x3xf32>) -> tensor<3x3xf32>
+      %2 = onnx.Add %0, %1 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+      return %2 : tensor<3x3xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%a: tensor<2x3xf32>, %b: tensor<1x3xf32>) -> tensor<3x3xf32> {
+      %0 = onnx.Concat %b, %a {axis = 0 : i64} : (tensor<1x3xf32>, tensor<2x3xf32>) -> tensor<3x3xf32>
+      return %0 : tensor<3x3xf32>
+    }
+    ```
+  }];
+  let statistics = [Counter<"slices joined", "gradients of slices that are side by side now">];
+  let dependentDialects = ["kedge::onnx::ONNXDialect"];
+}
+
+def MultiplyPlaces : KedgePass<"kedge-multiply-places", "mlir::func::FuncOp"> {
+  let summary = "Make transposed convolutions of images of one place products of matrices";
+  let description = [{
+    For CPUs, on level 2. A generator of images begins with a transposed convolution of images of one place, which spreads the
+    place over the window: a product of [images, channels] and [channels, channels of the result x window], and so are its gradients. In f32, without
+    groups, padding and dilation.
+
+    Example:
+    ```mlir
+    func.func @f(%x: tensor<2x3x1xf32>, %w: tensor<3x5x4xf32>) -> tensor<2x5x4xf32> {
+      %0 = onnx.ConvTranspose %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, output_padding = array<i64: 0>} : (tensor<2x3x1xf32>, tensor<3x5x4xf32>) -> tensor<2x5x4xf32>
+      return %0 : tensor<2x5x4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<2x3x1xf32>, %w: tensor<3x5x4xf32>) -> tensor<2x5x4xf32> {
+      %0 = onnx.Reshape %x {shape = array<i64: 2, 3>} : (tensor<2x3x1xf32>) -> tensor<2x3xf32>
+      %1 = onnx.Reshape %w {shape = array<i64: 3, 20>} : (tensor<3x5x4xf32>) -> tensor<3x20xf32>
+      %2 = onnx.Gemm %0, %1 : (tensor<2x3xf32>, tensor<3x20xf32>) -> tensor<2x20xf32>
+      %3 = onnx.Reshape %2 {shape = array<i64: 2, 5, 4>} : (tensor<2x20xf32>) -> tensor<2x5x4xf32>
+      return %3 : tensor<2x5x4xf32>
+    }
+    ```
+  }];
+  let statistics = [Counter<"products", "products that were convolutions and their gradients">];
+  let dependentDialects = ["kedge::onnx::ONNXDialect"];
+}
+
 def PackWeights : KedgePass<"kedge-pack-weights", "mlir::func::FuncOp"> {
   let summary = "Pack a matrix once that many products of few rows read";
   let description = [{

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Writes networks of text, sound and tables as ONNX models with new weights: what scripts/measure/bench_networks.py times.
+"""Writes networks of all kinds as ONNX models with new weights: what scripts/measure/bench_networks.py times.
 
 make_networks.py NAME OUT.onnx    (the batch is dynamic; needs torch, onnx and onnxscript)
 
 lstm (a language model of 10,000 words, 512 wide, two layers), bigru (two layers of 256 in both directions over 80 features),
 dcgan (its generator of 64 x 64 images), wavenet (two stacks of ten dilated convolutions, 64 channels), recommender (two tables
-of 50,000 rows and a small network).
+of 50,000 rows and a small network), mlp (five layers 2,048 wide), bert (BERT-base with the head for masked words), and of images
+efficientnet, unet, densenet-121, convnext-tiny, mobilenet-v3, swin-tiny, vit-small as scripts/make/make_convnets.py makes them.
 """
 import argparse
 import dataclasses
 import sys
 import warnings
 
+import make_convnets
 import torch
 import torch.nn as nn
 
@@ -76,6 +78,36 @@ class Recommender(nn.Module):
         return self.body(torch.cat([self.users(users), self.items(items)], 1))
 
 
+def perceptron(width=2048, layers=5, classes=1000):
+    body = [layer for _ in range(layers) for layer in (nn.Linear(width, width), nn.ReLU())]
+    return nn.Sequential(*body, nn.Linear(width, classes))
+
+
+class BertBlock(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.attention, self.norm1, self.norm2 = make_convnets.Attention(width, heads), nn.LayerNorm(width), nn.LayerNorm(width)
+        self.body = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        x = self.norm1(x + self.attention(x))
+        return self.norm2(x + self.body(x))
+
+
+class Bert(nn.Module):
+    """Logits of every word; the head shares the table."""
+
+    def __init__(self, words=30522, width=768, heads=12, blocks=12, length=512):
+        super().__init__()
+        self.table, self.places, self.norm = nn.Embedding(words, width), nn.Embedding(length, width), nn.LayerNorm(width)
+        self.blocks = nn.Sequential(*[BertBlock(width, heads) for _ in range(blocks)])
+        self.head, self.bias = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width)), nn.Parameter(torch.zeros(words))
+
+    def forward(self, tokens):
+        x = self.norm(self.table(tokens) + self.places.weight[:tokens.shape[1]])
+        return self.head(self.blocks(x)) @ self.table.weight.T + self.bias
+
+
 @dataclasses.dataclass
 class Network:
     make: type
@@ -92,7 +124,16 @@ class Network:
         return tuple(drawn(shape) for shape in self.inputs.values())
 
 
+def images(name):
+    classes = make_convnets.classes_of(name)
+    return Network(lambda: make_convnets.MODELS[name](classes), {"pixels": (3, 224, 224)}, 4, "cross-entropy", 0, classes)
+
+
 NETWORKS = {
+    **{name: images(name) for name in ("efficientnet", "unet", "densenet-121", "convnext-tiny", "mobilenet-v3", "swin-tiny",
+                                       "vit-small")},
+    "mlp": Network(perceptron, {"features": (2048,)}, 256, "cross-entropy", 0, 1000),
+    "bert": Network(Bert, {"tokens": (128,)}, 4, "cross-entropy", 30522, 30522),
     "lstm": Network(Words, {"tokens": (64,)}, 16, "cross-entropy", 10000, 10000),
     "bigru": Network(Frames, {"frames": (100, 80)}, 16, "cross-entropy", 0, 40),
     "dcgan": Network(generator, {"noise": (100, 1, 1)}, 64, "mse"),

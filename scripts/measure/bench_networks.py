@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Training steps of networks of text, sound and tables next to PyTorch's, one after the other, round by round.
+"""Training steps of fourteen networks next to PyTorch's, one after the other, round by round.
 
-bench_networks.py [--models lstm,bigru,dcgan,wavenet,recommender] [--folder DIR] [--python python3] [--rounds 3 --steps 5]
+bench_networks.py [--models lstm,dcgan,...] [--folder DIR] [--python python3] [--rounds 3 --steps 5]
                   [--threads 2] [--modes eager,compile] [--kedge build/release/bin/kedge-bench] [--also OTHER/kedge-bench]
                   [--processor-time]
 
@@ -10,10 +10,10 @@ goes away). --python: an interpreter with torch, onnx and onnxscript. fp32, Adam
 contender is a process of its own: torch.compile stops compiling after eight graphs in a process. --also: a second build
 of ours, measured in the same rounds. A run of PyTorch that fails is named and left out. Prints per model the least and the
 median seconds of a step over all rounds, the growth of the resident set, ours as a share of the processor's peak (by the
-operators' definitions), and the least of PyTorch's divided by ours: above 1 we are faster.
+operators' definitions), and the least of PyTorch's divided by ours: above 1 we are faster. At the end a line per model.
 
---processor-time, for a busy machine: one thread, and processor seconds a step, ours from the difference of a run with --steps
-and one with 1. Waiting for a processor does not count then; what several threads gain or lose does not show.
+--processor-time, for a busy machine: one thread, and processor seconds a step, ours from the difference of a program with --steps
+and one with 1: their mean, where PyTorch's is the least, so many --steps are wanted. Waiting for a processor does not count then; what several threads gain or lose does not show.
 """
 import argparse
 import json
@@ -28,6 +28,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MAKER = ROOT / "scripts/make/make_networks.py"
+FOURTEEN = ("efficientnet", "unet", "densenet-121", "convnext-tiny", "mobilenet-v3", "mlp", "bert", "swin-tiny", "bigru", "vit-small",
+            "wavenet", "recommender", "dcgan", "lstm")
 
 
 def networks():
@@ -45,7 +47,11 @@ def loss_of(network, result):
     if network.loss == "mse":
         labels = torch.randn(result().shape)
         return lambda: F.mse_loss(result(), labels)
-    labels = torch.randint(network.classes, result().shape[:-1])
+    shape = result().shape
+    if len(shape) == 4:  # the classes of each pixel
+        labels = torch.randint(network.classes, (shape[0], *shape[2:]))
+        return lambda: F.cross_entropy(result(), labels)
+    labels = torch.randint(network.classes, shape[:-1])
     return lambda: F.cross_entropy(result().flatten(0, -2), labels.flatten())
 
 
@@ -105,19 +111,13 @@ def result_of(command, optional=False):
     return None
 
 
-def processor_seconds():
-    """Of all processes that were waited for."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def run_one(o, mode, command):
-    ours, begin = mode.startswith("kedge"), processor_seconds()
+    ours = mode.startswith("kedge")
     result = result_of(command, optional=not ours)
     if o.processor_time and ours:
-        middle = processor_seconds()
-        result_of([1 if before == "--steps" else word for before, word in zip([None, *command], command)])
-        result["seconds"] = result["best_seconds"] = (2 * middle - begin - processor_seconds()) / (o.steps - 1)
+        one = result_of([1 if before == "--steps" else word for before, word in zip([None, *command], command)])
+        difference = result["processor_seconds"] - one["processor_seconds"]  # of the programs alone, not of compiling
+        result["seconds"] = result["best_seconds"] = difference / (o.steps - 1)
     return result
 
 
@@ -137,10 +137,12 @@ def measure(o, name, path):
 
 
 def table(name, results):
+    """Prints all contenders; returns the model's line among all models: {column: text}."""
     def best(mode):
         return min(r["best_seconds"] for r in results[mode])
 
     theirs = min((best(mode) for mode in results if not mode.startswith("kedge")), default=None)
+    line = {"model": name, "seconds": f"{best('kedge'):.4f}"}
     print(f"\n| {name} | least seconds | median | peak GB | share of peak | best of PyTorch / this |\n|---|---|---|---|---|---|")
     for mode, rounds in results.items():
         median = statistics.median(r["seconds"] for r in rounds)
@@ -148,12 +150,24 @@ def table(name, results):
         share = [r["flops"] / best(mode) / r["fp32_peak_flops_per_second"] for r in rounds if "flops" in r]
         ratio = f"{theirs / best(mode):.2f}" if theirs else ""
         print(f"| {mode} | {best(mode):.4f} | {median:.4f} | {peak:.2f} | {f'{min(share):.0%}' if share else ''} | {ratio} |")
+        if mode == "kedge":
+            line["share of peak"] = f"{min(share):.0%}"
+        else:
+            line[f"{mode} / kedge"] = f"{best(mode) / best('kedge'):.2f}"
     print(flush=True)
+    return line
+
+
+def summary(lines):
+    columns = list(dict.fromkeys(column for line in lines for column in line))
+    print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
+    for line in lines:
+        print("| " + " | ".join(line.get(column, "failed") for column in columns) + " |")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", default="lstm,bigru,dcgan,wavenet,recommender")
+    parser.add_argument("--models", default=",".join(FOURTEEN))
     parser.add_argument("--folder", type=pathlib.Path)
     parser.add_argument("--kedge", type=pathlib.Path, default=ROOT / "build/release/bin/kedge-bench")
     parser.add_argument("--also", type=pathlib.Path)
@@ -176,11 +190,13 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder = o.folder or pathlib.Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
+        lines = []
         for name in o.models.split(","):
             path = folder / f"{name}.onnx"
             if not path.exists():
                 subprocess.run([o.python, MAKER, name, path], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            table(name, measure(o, name, path))
+            lines.append(table(name, measure(o, name, path)))
+        summary(lines)
 
 
 if __name__ == "__main__":

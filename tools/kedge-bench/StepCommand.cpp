@@ -27,7 +27,7 @@ struct StepFlags {
 };
 
 struct Run {
-  double seconds = 0;
+  double seconds = 0, processorSeconds = 0;
   int64_t peakBytes = 0; ///< largest resident set of the process
 };
 
@@ -54,7 +54,11 @@ Run runProcess(const std::vector<std::string> &command, const fs::path &output) 
     fail("{} ended with status {}: see the messages above", fmt::join(command, " "),
          WIFEXITED(status) ? WEXITSTATUS(status) : -1);
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  return {took.count(), int64_t(usage.ru_maxrss) * 1024};
+  const auto secondsOf = [](const timeval &time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return {took.count(), secondsOf(usage.ru_utime) + secondsOf(usage.ru_stime),
+          int64_t(usage.ru_maxrss) * 1024};
 }
 
 /// Seconds of every step that a program logged, and its last entry.
@@ -118,7 +122,8 @@ void step(const StepFlags &options) {
               {"loss", last["loss"]},
               {"batch", inputs.batch},
               {"threads", options.threads},
-              {"compile_seconds", compileSeconds}};
+              {"compile_seconds", compileSeconds},
+              {"processor_seconds", run.processorSeconds}};
   if (inputs.tokens)
     result["tokens_per_second"] = static_cast<double>(inputs.tokens) / median;
   // By the definitions of the operators: kernels with fewer multiplications can be above the peak.

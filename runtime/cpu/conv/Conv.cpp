@@ -1,7 +1,8 @@
 // Convolutions and their gradients as products with an implicit im2col matrix: rows of it are read from the
 // image while panels are packed. onnx.ConvTranspose is the gradient of a convolution, and its gradients are
 // a convolution and a gradient of the weight. Other files have what can be computed faster: depthwise ones
-// (ConvDepthwise), 3x3 (ConvWinograd), gradients of strided ones (ConvStrided), and gradients of filters of
+// (ConvDepthwise), 3x3 (ConvWinograd), gradients of strided ones (ConvStrided,
+// ConvSpread), and gradients of filters of
 // which there are few (ConvDots) or that read long rows (ConvBands).
 #include "runtime/calls/Types.h"
 #include "runtime/cpu/Registration.h"
@@ -9,6 +10,7 @@
 #include "runtime/cpu/conv/ConvDepthwise.h"
 #include "runtime/cpu/conv/ConvDots.h"
 #include "runtime/cpu/conv/ConvPanels.h"
+#include "runtime/cpu/conv/ConvSpread.h"
 #include "runtime/cpu/conv/ConvStrided.h"
 #include "runtime/cpu/conv/ConvWinograd.h"
 
@@ -301,6 +303,8 @@ Pointer makeConvolution(const LibraryCall &call, int threads) {
     expectShape(call, call.inputs[bias], {back ? c.channels : c.filters}, "the bias");
   if (c.isDepthwise())
     return makeDepthwise(call, c, roles, bias, threads);
+  if (back && c.stride != Space{1, 1, 1} && call.outputs[0].type == DType::F32 && isSpread(c))
+    return makeSpreadBack(c, roles.result, roles.filter, bias, threads);
   if (back && c.stride != Space{1, 1, 1})
     return makeStridedBack(call, c, roles.result, roles.filter, bias, threads);
   if (roles.kind != ConvRoles::Kind::Filter && call.outputs[0].type == DType::F32 && isWinograd(c, back))

@@ -15,14 +15,16 @@ int64_t blocksOf(int64_t size, int64_t block) { return (size + block - 1) / bloc
 constexpr size_t kMostKeptA = 1280 << 10;
 constexpr int64_t kColumnsBesideA = 320;
 
+/// kBlock: terms of a block.
 template <typename E>
-GemmPlan planFor(const GemmTile<E> &tile, int64_t m, int64_t n, int64_t k, int threads, bool finishes) {
+GemmPlan planInBlocks(const GemmTile<E> &tile, int64_t m, int64_t n, int64_t k, int64_t kBlock, int threads,
+                      bool finishes) {
   const int64_t mostA = tile.sizes.bytesA / static_cast<int64_t>(sizeof(E)),
                 mostB = tile.sizes.bytesB / static_cast<int64_t>(sizeof(E));
   GemmPlan plan{};
   plan.m = m, plan.n = n, plan.k = k, plan.parts = 1;
   plan.threads = m * n * k < 100'000 ? 1 : threads;
-  plan.kBlock = evenBlock(k, tile.mostK, std::max(4, tile.depth));
+  plan.kBlock = kBlock;
   const int64_t rows = std::clamp<int64_t>(mostA / plan.kBlock, tile.rows, tile.sizes.rows);
   const int64_t columns = std::clamp<int64_t>(mostB / plan.kBlock, tile.columns, tile.sizes.columns);
   plan.nBlock = evenBlock(n, columns, tile.columns);
@@ -36,6 +38,11 @@ GemmPlan planFor(const GemmTile<E> &tile, int64_t m, int64_t n, int64_t k, int t
   if (finishes && k > plan.kBlock)
     plan.sumBytes = alignedBytes(sizeof(typename TileSum<E>::type) * m * plan.nBlock);
   return plan;
+}
+
+template <typename E>
+GemmPlan planFor(const GemmTile<E> &tile, int64_t m, int64_t n, int64_t k, int threads, bool finishes) {
+  return planInBlocks(tile, m, n, k, evenBlock(k, tile.mostK, std::max(4, tile.depth)), threads, finishes);
 }
 
 template <typename Sum>
@@ -82,7 +89,9 @@ template <typename E> GemmPlan planGemm(int64_t m, int64_t n, int64_t k, int thr
 
 template <typename E>
 GemmPlan planGemmOfChain(int64_t m, int64_t n, int64_t k, int64_t chain, bool backwards, int threads) {
-  GemmPlan plan = planGemmOfParts<E>(m, n, k, 1, threads);
+  const GemmTile<E> &tile = gemmTile<E>();
+  GemmPlan plan =
+      planInBlocks(tile, m, n, k, evenBlock(k, tile.mostK / chain * chain, chain), threads, false);
   plan.chain = chain, plan.backwards = backwards;
   return plan;
 }

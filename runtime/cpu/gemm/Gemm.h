@@ -85,9 +85,9 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
     int64_t jc, nc, pc, kc, depth, panels;
   };
   Block block(int64_t column, int64_t depth) const {
-    const int64_t jc = column * plan.nBlock, pc = depth * plan.kBlock;
-    const int64_t nc = std::min(plan.nBlock, plan.n - jc),
-                  kc = std::min(plan.kBlock, plan.k - pc) / plan.parts;
+    const int64_t jc = column * plan.nBlock, before = depth * plan.kBlock;
+    const int64_t nc = std::min(plan.nBlock, plan.n - jc), terms = std::min(plan.kBlock, plan.k - before);
+    const int64_t kc = terms / plan.parts, pc = plan.backwards ? plan.k - before - terms : before;
     return {jc, nc, pc, kc, tile.panelDepth(kc), (nc + tile.columns - 1) / tile.columns};
   }
 
@@ -189,8 +189,9 @@ template <typename E, typename PackA, typename PackB, typename Sum> struct GemmJ
                last = at.pc + at.kc == plan.k;
     const int64_t column = at.jc + panel * NR, columns = std::min(NR, at.nc - panel * NR);
     if (plan.chain > 0)
-      return tile.runChain(at.depth, plan.chain, plan.backwards, packedRows + ir * at.depth,
-                           packedColumns + panel * NR * at.depth, c + (firstRow + ir) * ldc + column, ldc,
+      return tile.runChain({at.depth, plan.chain, plan.backwards, plan.backwards ? !last : !first},
+                           packedRows + ir * at.depth, packedColumns + panel * NR * at.depth,
+                           c + (firstRow + ir) * ldc + column, ldc,
                            static_cast<int>(std::min(MR, rowCount - ir)), static_cast<int>(columns));
     const Sum *tileBias = first && start == GemmStart::Bias ? bias + column : nullptr;
     const int64_t row = firstRow + ir, rows = std::min(MR, rowCount - ir);

@@ -58,6 +58,13 @@ template <typename E> struct GemmTileRow {
   int64_t roundedStride = 0;
 };
 
+/// The sum of a tile of a chain: k terms in parts of `chain`, at most 64, which divides k; `backwards`: from
+/// the last part to the first. `accumulate`: they are added to C, one after the other.
+struct GemmChain {
+  int64_t k, chain;
+  bool backwards, accumulate;
+};
+
 /// Panels are packed, 64-byte aligned and padded with zeros. A is [k][panelRows(rows)], B is [k][columns].
 template <typename E> struct GemmTile {
   using Sum = typename TileSum<E>::type;
@@ -74,11 +81,10 @@ template <typename E> struct GemmTile {
   /// `depth`. Adds in the order of k, with one fused multiply-add for each term if the machine has it.
   void (*run)(int64_t k, const E *a, const E *b, Sum *c, int64_t ldc, int m, int n, bool accumulate,
               const Sum *bias);
-  /// Writes C[m x n] = ((P + Q) + R) + ..., where P, Q, R have `chain` terms each, at most 64, which divides
-  /// k; `backwards`: from the last to the first. Each has the bits of `run`. Null where `run` is not of
-  /// floats.
-  void (*runChain)(int64_t k, int64_t chain, bool backwards, const E *a, const E *b, Sum *c, int64_t ldc,
-                   int m, int n) = nullptr;
+  /// Writes C[m x n] = ((P + Q) + R) + ..., where P, Q, R are the parts of a chain. Each has the bits of
+  /// `run`. Null where `run` is not of floats.
+  void (*runChain)(const GemmChain &chain, const E *a, const E *b, Sum *c, int64_t ldc, int m,
+                   int n) = nullptr;
   int depth = 1; ///< how many k the machine takes in one step; panels of bf16 interleave that many
   int64_t mostK = (sizeof(E) < 4 ? 1536 : 2048) / static_cast<int64_t>(sizeof(E)); ///< limit for a panel
   Pack packA = nullptr, packB = nullptr; ///< set if panels are not [k][width]

@@ -1,4 +1,5 @@
 #include "runtime/cpu/conv/ConvDots.h"
+#include "runtime/cpu/conv/ConvSpread.h"
 #include "runtime/cpu/conv/ConvWinograd.h"
 #include "test/unit/kernels/KernelTest.h"
 
@@ -121,6 +122,30 @@ const Case kCases[] = {
     {{3, 40, 20, 3}, {5, 40, 5, 5}, 1, {1, 1}, {2, 2, 2, 2}, {1, 1}},
     {{2, 3, 4, 5, 6}, {4, 3, 3, 3, 3}, 1, {1, 1, 1}, {1, 1, 1, 1, 1, 1}, {1, 1, 1}},
 };
+
+// Few channels and a stride: padding, dilation, groups, gaps between the places, one and three dimensions, no
+// image, and lines of more than one product.
+const Case kSpread[] = {
+    {{3, 3, 32, 30}, {13, 3, 4, 4}, 1, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+    {{2, 4, 30, 27}, {16, 2, 3, 2}, 2, {2, 1}, {0, 3, 2, 0}, {2, 3}},
+    {{1, 1, 400}, {4, 1, 5}, 1, {3}, {7, 2}, {1}},
+    {{2, 1, 9, 14, 21}, {5, 1, 2, 3, 1}, 1, {1, 2, 2}, {1, 1, 0, 1, 0, 3}, {1, 2, 1}},
+    {{1, 2, 61, 270}, {8, 2, 4, 5}, 1, {2, 2}, {1, 2, 1, 2}, {1, 1}},
+    {{0, 1, 40, 40}, {4, 1, 2, 2}, 1, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+};
+
+TEST(KernelConv, FewChannelsSpread) {
+  for (const Case &c : kSpread)
+    EXPECT_TRUE(cpu::isSpread(shapeOf(c)) && shapeOf(c).stride != (rt::calls::Space{1, 1, 1}))
+        << c.attrs().dump();
+  for (cpu::Isa isa : isasOfThisMachine()) {
+    ForcedIsa forced(isa);
+    for (const Case &c : kSpread) {
+      SCOPED_TRACE(::testing::Message() << c.attrs().dump() << " isa " << static_cast<int>(isa));
+      check<float>(c, 1e-5);
+    }
+  }
+}
 
 // Gradients of filters from bands: blocks of channels that are not full, 64 of them together, dilations, pads
 // that differ, one dimension, and an image of more than one band.

@@ -183,7 +183,13 @@ TEST(KernelMatMul, ChainsOfParts) {
   struct Case {
     int64_t m, n, part, parts;
   };
-  for (const Case &c : std::vector<Case>{{5, 7, 3, 3}, {70, 130, 16, 10}, {128, 96, 64, 4}, {50, 33, 1, 100}})
+  for (const Case &c : std::vector<Case>{{5, 7, 3, 3},
+                                         {70, 130, 16, 10},
+                                         {128, 96, 64, 4},
+                                         {50, 33, 1, 100},
+                                         {70, 130, 16, 75},
+                                         {37, 45, 48, 30},
+                                         {33, 19, 7, 150}})
     for (const bool backwards : {false, true}) {
       const Array a = Array::random<float>({c.part * c.parts, c.m}, 1),
                   b = Array::random<float>({c.part * c.parts, c.n}, 2);
