@@ -6,6 +6,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 begin=$SECONDS
+# A word that the tests would refuse is refused before the build.
+python3 test/run.py --build build/release --lit none --only-read-options "$@"
+case " $* " in *" --help "* | *" -h "*) exit ;; esac
 targets=kedge-tests
 case " $* " in *" --all "*) targets=kedge-tests-all ;; esac
 scripts/setup.sh

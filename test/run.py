@@ -47,7 +47,7 @@ SKIPPED = {"UNSUPPORTED", "SKIPPED", "EXCLUDED"}
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--lit", default="lit")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() + 1, help="one more than processors: ranks wait for each other")
@@ -56,6 +56,7 @@ def arguments():
     parser.add_argument("--since", metavar="COMMIT")
     parser.add_argument("--keep", action="store_true", help="keep what passing tests wrote")
     parser.add_argument("--filter", help="only tests whose name matches this expression")
+    parser.add_argument("--only-read-options", action="store_true", help="refuse wrong ones, and run nothing")
     return parser.parse_args()
 
 
@@ -156,6 +157,8 @@ def name_stale_record(options):
 
 def main():
     options = arguments()
+    if options.only_read_options:
+        return
     shutil.rmtree(options.build / "test/mpi", ignore_errors=True)
     results = options.build / "test/results.json"
     results.unlink(missing_ok=True)

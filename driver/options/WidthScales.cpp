@@ -95,8 +95,7 @@ void findSides(Widths &widths) {
   if (rankOf(widths.argument) == 2)
     widths.use = onnx::matrixUse(widths.argument);
   if (widths.use.product) {
-    widths.outputs = widths.use.outputs;
-    widths.inputs = 1 - widths.outputs;
+    std::tie(widths.inputs, widths.outputs) = std::pair(1 - widths.use.outputs, widths.use.outputs);
     return;
   }
   for (Operation *reader : widths.argument.getUsers()) {

@@ -37,6 +37,14 @@ void *operator new(size_t size) {
 
 extern "C" {
 
+/// Not those of a library that a tool starts with: nothing can catch what its variables throw.
+void *dlopen(const char *name, int mode) {
+  const long kept = left.exchange(-1);
+  void *library = reinterpret_cast<decltype(&dlopen)>(dlsym(RTLD_NEXT, "dlopen"))(name, mode);
+  left.store(kept);
+  return library;
+}
+
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(),
                       void (*fini)(), void (*loaderEnd)(), void *stackEnd) {
   realMain = main;
