@@ -62,12 +62,18 @@ double divisorOf(const Widths &widths, Rule rule) {
   return wide.size() == 1 && rule == Rule::Sgd ? 1 / widths.times[wide[0]] : 1;
 }
 
-bool isNumber(Value x) { return x && elementCount(shapeOf(x)) == 1 && x.getDefiningOp<onnx::ConstantOp>(); }
+/// Not 1, which mup's readout multiplies by when nothing else is asked.
+bool isFactor(Value x) {
+  auto constant = x.getDefiningOp<onnx::ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : DenseFPElementsAttr();
+  return elements && elements.getNumElements() == 1 &&
+         elements.getSplatValue<APFloat>().convertToDouble() != 1;
+}
 
 /// Whether a product's input or output is multiplied or divided by a number.
 bool isScaled(Operation *product) {
   auto scales = [](Operation *op) {
-    return op && isa<onnx::MulOp, onnx::DivOp>(op) && llvm::any_of(op->getOperands(), isNumber);
+    return op && isa<onnx::MulOp, onnx::DivOp>(op) && llvm::any_of(op->getOperands(), isFactor);
   };
   Operation *before = product->getOperand(0).getDefiningOp();
   while (before && before->getNumOperands() == 1) // moved or cast
